@@ -25,7 +25,7 @@ const FAULTY: &str = r##"hello
   <joint name="mount" type="fixed"><parent link="base"/><child link="sensor"/><axis xyz="0 0 0"/></joint>
   <link name="cross"/>
   <joint name="swing" type="revolute"><parent link="base"/><child link="cross"/><origin xyz="0 0 $(optenv LIFT 0.4)"/>
-    <axis xyz="0 1 0"/><limit lower="1" upper="-1." effort="5" velocity="1"/></joint>
+    <axis xyz="0 1 0"/><limit lower="1" upper="-1." effort="5 7" velocity="1"/></joint>
   <link name="arm">
     <inertial><origin xyz="0 0 0.2"/><mass value="2"/><inertia ixx="0.01" iyy="0.01" izz="0.05"/></inertial>
     <collision><geometry><sdf file="x"/></geometry></collision>
@@ -52,6 +52,7 @@ fn a_robot_with_faults_is_repaired_and_every_repair_is_said_with_its_line() {
         "line 7: xyz is \"0, 0, 0.1\"",
         "line 7: rpy is \"0 0 0 0\"",
         "line 12: \"0 0 $(optenv LIFT 0.4)\" is left by xacro",
+        "line 13: effort is \"5 7\"",
         "line 13: limits 1 … -1 of `swing`",
         "line 11: the link `cross` moves (joint `swing`) but has no mass: repaired: it weighs \
             2.0e-4 kg",
@@ -476,4 +477,25 @@ fn the_value_of_a_joint_has_the_unit_of_its_joint() {
     let wrong = run("3 m");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("the value of the joint `knee` is not an angle"));
+}
+
+/// A mesh file without a number in it, which touches and is drawn: it does neither, and the robot
+/// runs.
+#[test]
+fn a_mesh_that_cannot_be_read_neither_touches_nor_is_drawn() {
+    let place = folder("nan");
+    write_file(&place, "part.obj", "v nan nan nan\nv nan nan nan\nv nan nan nan\nf 1 2 3\n");
+    let mesh = "<geometry><mesh filename=\"part.obj\"/></geometry>";
+    let robot = format!(
+        "<robot name=\"r\"><link name=\"a\">{}<collision>{mesh}</collision>\
+         <visual>{mesh}</visual></link></robot>",
+        "<inertial><mass value=\"1\"/><inertia ixx=\"1\" iyy=\"1\" izz=\"1\"/></inertial>"
+    );
+    let file = write_file(&place, "robot.urdf", &robot);
+    let run = signorini(&["run", text(&file), "--floor", "--t-end", "0.01"]);
+    assert!(run.status.success(), "{}", said(&run));
+    let wanted = "line 1: found `nan nan nan`, wanted three numbers";
+    assert!(said(&run).contains(wanted) && said(&run).contains("left out"), "{}", said(&run));
+    let strict = signorini(&["run", text(&file), "--strict", "--t-end", "0.01"]);
+    assert_eq!(strict.status.code(), Some(2), "{}", said(&strict));
 }

@@ -477,7 +477,17 @@ impl<'a> Reader<'a> {
                         "without its last point",
                     );
                 }
-                match shorter.unwrap_or(word).parse::<f64>() {
+                // What follows the first number is left out; "1,5" may be one number.
+                let first = word.split([' ', '\t']).next().filter(|first| {
+                    word.split_whitespace().count() > 1
+                        && word.split_whitespace().all(|w| w.parse::<f64>().is_ok())
+                        && first.parse::<f64>().is_ok()
+                });
+                if first.is_some() {
+                    let found = format!("{key} is \"{text}\"");
+                    self.repair(&at, found, "wanted a number", "the first number");
+                }
+                match first.or(shorter).unwrap_or(word).parse::<f64>() {
                     Ok(x) if x.is_finite() => Some(x),
                     _ => {
                         self.fault(at, format!("{key} is \"{text}\""), "wanted a number");

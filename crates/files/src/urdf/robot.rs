@@ -384,8 +384,8 @@ impl Assembler<'_, '_, '_> {
 
     /// Where the meshes are. Those that touch must be readable; of those that are only seen it is
     /// enough that they are there.
-    fn meshes(&mut self, path: &Path) -> HashMap<String, PathBuf> {
-        let mut out = HashMap::new();
+    fn meshes(&mut self, path: &Path) -> Meshes {
+        let mut out = Meshes::new();
         let mut tried: HashMap<(String, bool), Result<PathBuf, String>> = HashMap::new();
         for link in &self.model.links {
             let touching = link.collision.iter().map(|s| (s, true));
@@ -401,7 +401,7 @@ impl Assembler<'_, '_, '_> {
                 });
                 match found {
                     Ok(found) => {
-                        out.insert(file.clone(), found.clone());
+                        out.insert((file.clone(), touches), found.clone());
                     }
                     Err(why) => {
                         let kind = if touches { "collision" } else { "visual" };
@@ -416,7 +416,7 @@ impl Assembler<'_, '_, '_> {
         out
     }
 
-    fn machine(&self, weights: &[Option<Weight>], meshes: &HashMap<String, PathBuf>) -> Machine {
+    fn machine(&self, weights: &[Option<Weight>], meshes: &Meshes) -> Machine {
         let model = self.model;
         let mut machine = Machine { name: model.name.clone(), ..Machine::default() };
         let mut number = vec![0; model.links.len()];
@@ -453,12 +453,7 @@ impl Assembler<'_, '_, '_> {
         machine
     }
 
-    fn body(
-        &self,
-        body: usize,
-        weight: Option<Weight>,
-        meshes: &HashMap<String, PathBuf>,
-    ) -> robot::Body {
+    fn body(&self, body: usize, weight: Option<Weight>, meshes: &Meshes) -> robot::Body {
         let model = self.model;
         let members: Vec<usize> =
             (0..model.links.len()).filter(|&l| self.body[l] == body).collect();
@@ -466,12 +461,12 @@ impl Assembler<'_, '_, '_> {
         for &l in &members {
             let link = &model.links[l];
             for shape in &link.collision {
-                let Some((solid, turn)) = solid(&shape.geometry, meshes) else { continue };
+                let Some((solid, turn)) = solid(&shape.geometry, true, meshes) else { continue };
                 let pose = self.in_body[l] * shape.origin * turn;
                 shapes.push(robot::Shape { pose, solid, material: None, touches: None });
             }
             for shape in &link.visual {
-                let Some((solid, turn)) = solid(&shape.geometry, meshes) else { continue };
+                let Some((solid, turn)) = solid(&shape.geometry, false, meshes) else { continue };
                 let pose = self.in_body[l] * shape.origin * turn;
                 visuals.push(robot::Visual { pose, solid, color: shape.color });
             }
@@ -526,8 +521,11 @@ fn kind(word: &str) -> Option<JointKind> {
     }
 }
 
-/// A shape, and how it is turned to fit.
-fn solid(geometry: &Geometry, meshes: &HashMap<String, PathBuf>) -> Option<(Solid, Pose)> {
+/// The mesh files that can be used: as they are named, and whether they touch or are seen.
+type Meshes = HashMap<(String, bool), PathBuf>;
+
+/// A shape that touches or is seen, and how it is turned to fit.
+fn solid(geometry: &Geometry, touches: bool, meshes: &Meshes) -> Option<(Solid, Pose)> {
     let solid = match geometry {
         Geometry::Box(edges) => Solid::Box(*edges),
         Geometry::Cylinder(radius, length) => Solid::Cylinder(*radius, *length),
@@ -537,7 +535,8 @@ fn solid(geometry: &Geometry, meshes: &HashMap<String, PathBuf>) -> Option<(Soli
             return Some((Solid::HalfSpace, axis_frame(DVec3::ZERO, *normal)));
         }
         Geometry::Mesh(file, scale) => {
-            Solid::Mesh { file: meshes.get(file)?.clone(), scale: *scale, hull: false }
+            let file = meshes.get(&(file.clone(), touches))?.clone();
+            Solid::Mesh { file, scale: *scale, hull: false }
         }
     };
     Some((solid, Pose::IDENTITY))

@@ -82,7 +82,7 @@ impl Run<'_> {
         solution: &mut Solution,
     ) {
         let Settings { stop, small, factorable, .. } = *self.settings;
-        let rungs = kind(self.posed.laws(), self.posed.unknowns(), small).rungs();
+        let rungs = kind(self.posed.laws(), self.posed.coordinates(), small).rungs();
         for (tried, &(method, budget)) in rungs.iter().enumerate() {
             if stop.deadline_passed() {
                 (self.total.reproducible, self.total.status) = (false, Status::Budget);

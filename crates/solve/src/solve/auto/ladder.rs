@@ -69,10 +69,10 @@ pub const LADDERS: [(&str, &[Rung]); 5] = {
             ],
         ),
         (
-            "few unknowns, with friction",
+            "coordinates of joints, with friction",
             &[
+                (InteriorPoint, Factorizations(30)),
                 (Newton, Factorizations(8)),
-                (InteriorPoint, Factorizations(12)),
                 (Psor, Sweeps(200)),
                 (Newton, Factorizations(80)),
                 (Psor, Sweeps(1500)),
@@ -117,7 +117,7 @@ pub const LADDERS: [(&str, &[Rung]); 5] = {
 pub(super) enum Kind {
     Joints,
     Exact,
-    Few,
+    Coordinates,
     Frictional,
     Large,
 }
@@ -129,23 +129,23 @@ impl Kind {
     }
 }
 
-/// Islands of at most this many unknowns may have few: their matrix of velocities is small, however
-/// many rows they have.
-const MAX_FEW_UNKNOWNS: usize = 200;
-/// They have few from so many rows for each unknown on: robots in the coordinates of their joints,
-/// with dry friction, stops and motors in each. A second of one with 101 joints (653 rows) takes
-/// 2.2 s of the processor in place of 5.6, one with 19 joints (117 rows) 2.3 s in place of 3.1.
-const FEW_UNKNOWNS_ROW_RATIO: usize = 4;
+/// Robots in the coordinates of their joints, with dry friction, stops and motors in each, have few
+/// unknowns for their rows: the interior point factors a small dense matrix. Islands of at most so
+/// many coordinates,
+const MAX_COORDINATES: usize = 200;
+/// and of so many rows for each. A second of a robot of 101 joints (653 rows) takes 1.3 s of the
+/// processor in place of 5.6, of one with 43 joints (153 rows) 2.0 s in place of 4.5.
+const ROWS_PER_COORDINATE: usize = 3;
 
-/// Which ladder is for these laws; `unknowns` is not known of a reduced problem.
-pub(super) fn kind(laws: &[Law], unknowns: Option<usize>, small: usize) -> Kind {
+/// Which ladder is for these laws; `coordinates` are those of joints.
+pub(super) fn kind(laws: &[Law], coordinates: Option<usize>, small: usize) -> Kind {
     let rows: usize = laws.iter().map(Law::rows).sum();
     let frictional = || laws.iter().any(|l| l.friction().is_some());
-    let few = |n: usize| n <= MAX_FEW_UNKNOWNS && rows >= FEW_UNKNOWNS_ROW_RATIO * n;
+    let few = |n: usize| n <= MAX_COORDINATES && rows >= ROWS_PER_COORDINATE * n;
     if laws.iter().all(|l| matches!(l, Law::Equality)) {
         Kind::Joints
-    } else if unknowns.is_some_and(few) && frictional() {
-        Kind::Few
+    } else if coordinates.is_some_and(few) && frictional() {
+        Kind::Coordinates
     } else if rows > small {
         Kind::Large
     } else if !frictional() {

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | joints alone | direct, interior-point, newton, psor |
 //! | small, without friction | pivot, newton, interior-point, psor |
-//! | few unknowns, with friction | newton, interior-point, psor, newton, psor, newton, interior-point, psor, newton |
+//! | coordinates of joints, with friction | interior-point, newton, psor, newton, psor, newton, interior-point, psor, newton |
 //! | small, with friction | newton, psor, interior-point, newton, psor, newton, interior-point, psor, newton |
 //! | large | psor, newton, psor, newton, newton, interior-point, psor, newton |
 //!

@@ -5,6 +5,9 @@ use crate::solve::certificate::{Certificate, Certifier};
 use crate::solve::infeasible::{self, Contradiction};
 use crate::solve::{DynSolver, Limits, Report, Unsupported};
 
+/// Unknowns of a rigid body.
+const RIGID_BODY: usize = 6;
+
 /// A problem in either form, prepared.
 pub(super) trait Posed {
     /// Its laws.
@@ -37,8 +40,9 @@ pub(super) trait Posed {
     /// Rows that contradict each other, with the proof.
     fn contradiction(&self) -> Option<Contradiction>;
 
-    /// Number of unknowns; none where only reactions are known.
-    fn unknowns(&self) -> Option<usize>;
+    /// Number of unknowns where more of them are coupled than a rigid body has: coordinates of
+    /// joints. None for free bodies, and where only reactions are known.
+    fn coordinates(&self) -> Option<usize>;
 
     /// Number of rows.
     fn rows(&self) -> usize {
@@ -53,8 +57,9 @@ pub(super) struct Whole<'a> {
 }
 
 impl Posed for Whole<'_> {
-    fn unknowns(&self) -> Option<usize> {
-        Some(self.problem.n())
+    fn coordinates(&self) -> Option<usize> {
+        let coupled = self.problem.H.starts.windows(2).any(|row| row[1] - row[0] > RIGID_BODY);
+        coupled.then_some(self.problem.n())
     }
 
     fn laws(&self) -> &[Law] {
@@ -104,7 +109,7 @@ pub(super) struct Eliminated<'a> {
 }
 
 impl Posed for Eliminated<'_> {
-    fn unknowns(&self) -> Option<usize> {
+    fn coordinates(&self) -> Option<usize> {
         None
     }
 
