@@ -104,7 +104,7 @@ impl F64x4 for Wide {
     }
     #[inline(always)]
     fn where_le(self, other: Wide, a: Wide, b: Wide) -> Wide {
-        Wide(a.0.simd_le(b.0).blend(self.0, other.0))
+        Wide(a.0.simd_le(b.0).select(self.0, other.0))
     }
     #[inline(always)]
     fn all_le(self, other: Wide) -> bool {
