@@ -6,12 +6,11 @@
 //! 2. Where masses differ much, light bodies come first and each row right after its last column: a
 //!    light body that is pinned passes on the small inverse mass of its heavy neighbour, with the
 //!    rounding of a difference of neighbours and not of the extremes of the whole stack.
-//! 3. Otherwise the order is that of least fill ([`crate::math::order`]), of the whole matrix or of
-//!    `H + JᵀJ`, whichever fills less.
+//! 3. Otherwise the body or row comes next whose elimination leaves the smallest front (minimum
+//!    degree on the quotient graph, as in (AmestoyDavisDuff1996) with exact degrees).
 
 use crate::math::cliques::Cliques;
-use crate::math::ldlt::Updatable;
-use crate::math::order::Elimination;
+use crate::math::ldlt::{Ldlt, Ordering, Updatable};
 use crate::math::sparse::Csr;
 use crate::problem::Problem;
 use std::collections::BTreeMap;
@@ -25,66 +24,55 @@ const MIN_MASS_CLASSES: usize = 5;
 /// The factor with the least fill among the orders that qualify; unknowns are the n velocities,
 /// then the m rows.
 pub(super) fn analyse(problem: &Problem, lower: &Csr) -> Updatable {
-    let rows = Rows::of(problem);
-    let mut columns: Vec<u32> = (0..problem.n() as u32).collect();
-    let (node_of, count) = nodes(problem);
-    if let Some(class) = classes(problem, &node_of, count) {
-        let node = |j: u32| node_of[j as usize];
-        columns.sort_by_key(|&j| (class[node(j) as usize], node(j), j));
-        return Updatable::analyse(lower, &rows.after(&columns));
+    let graph = Graph::new(problem);
+    let equal = graph.class.iter().all(|&c| c == 0);
+    let mut best = Updatable::analyse(lower, &graph.eliminate());
+    if equal {
+        // Two more, from the approximate minimum degree of the whole matrix and of H + JᵀJ.
+        for pattern in [None, Some(coupled(problem))] {
+            let other =
+                Updatable::analyse(lower, &approximate(problem, pattern.as_ref().unwrap_or(lower)));
+            if other.factor_len() < best.factor_len() {
+                best = other;
+            }
+        }
     }
-    // The order of the whole matrix, and that of H + JᵀJ.
-    let least_fill = |pattern: &Csr| {
-        let blocks: Vec<u32> = (0..pattern.rows as u32).collect();
-        Updatable::analyse(lower, &rows.after(&Elimination::of(pattern, &blocks).order))
+    best
+}
+
+/// The order of approximate minimum degree of a pattern, but each row after the last of its
+/// columns.
+fn approximate(problem: &Problem, pattern: &Csr) -> Vec<u32> {
+    let n = problem.n();
+    let mut proposed = Vec::with_capacity(n + problem.rows());
+    Ldlt::analyse(pattern, Ordering::Amd).pivots(|unknown, _| proposed.push(unknown as u32));
+    // Rows that the pattern does not know may come at once.
+    let known = proposed.len() > n;
+    let rows = problem.J.to_csr();
+    let by_column = rows.transposed();
+    let mut waiting: Vec<usize> = (0..rows.rows).map(|i| rows.row(i).0.len()).collect();
+    let mut called: Vec<bool> = vec![!known; rows.rows];
+    let mut order: Vec<u32> = if known {
+        Vec::new()
+    } else {
+        (0..rows.rows).filter(|&i| waiting[i] == 0).map(|i| (n + i) as u32).collect()
     };
-    let (whole, coupled) = (least_fill(lower), least_fill(&coupled(problem)));
-    if coupled.factor_len() < whole.factor_len() { coupled } else { whole }
-}
-
-/// Rows by their columns, and the other way round.
-struct Rows {
-    n: usize,
-    by_column: Csr,
-    /// How many columns each row has.
-    counts: Vec<usize>,
-}
-
-impl Rows {
-    fn of(problem: &Problem) -> Rows {
-        let rows = problem.J.to_csr();
-        let counts = (0..rows.rows).map(|i| rows.row(i).0.len()).collect();
-        Rows { n: problem.n(), by_column: rows.transposed(), counts }
-    }
-
-    /// The same order, but each row after the last of its columns; a row that `proposed` does not
-    /// know comes right after it.
-    fn after(&self, proposed: &[u32]) -> Vec<u32> {
-        let (n, mut waiting) = (self.n, self.counts.clone());
-        let mut order = Vec::with_capacity(n + waiting.len());
-        let mut called = vec![proposed.len() == n; waiting.len()];
-        // Rows without columns wait for nobody.
-        if proposed.len() == n {
-            let free = (0..waiting.len()).filter(|&row| waiting[row] == 0);
-            order.extend(free.map(|row| (n + row) as u32));
+    for p in proposed {
+        if p as usize >= n {
+            let row = p as usize - n;
+            called[row] = true;
+            order.extend((waiting[row] == 0).then_some(p));
+            continue;
         }
-        for &p in proposed {
-            if p as usize >= n {
-                let row = p as usize - n;
-                called[row] = true;
-                order.extend((waiting[row] == 0).then_some(p));
-                continue;
-            }
-            order.push(p);
-            for &row in self.by_column.row(p as usize).0 {
-                waiting[row as usize] -= 1;
-                if waiting[row as usize] == 0 && called[row as usize] {
-                    order.push(n as u32 + row);
-                }
+        order.push(p);
+        for &row in by_column.row(p as usize).0 {
+            waiting[row as usize] -= 1;
+            if waiting[row as usize] == 0 && called[row as usize] {
+                order.push(n as u32 + row);
             }
         }
-        order
     }
+    order
 }
 
 /// The lower triangle of the pattern of H + JᵀJ.
@@ -104,36 +92,203 @@ fn coupled(problem: &Problem) -> Csr {
     out
 }
 
-/// The node of each column, and how many there are: small cliques of H; columns that stand alone in
-/// H belong together if they appear in the same blocks (the six of a rigid body).
-fn nodes(problem: &Problem) -> (Vec<u32>, usize) {
+/// The quotient graph. Variables are nodes (groups of columns that H couples densely), then groups
+/// of rows with the same columns.
+struct Graph {
+    /// The unknowns of each variable; rows are numbered from n.
+    unknowns: Vec<Vec<u32>>,
+    /// Class of mass of each node: lower ones go first.
+    class: Vec<u32>,
+    /// Number of nodes.
+    nodes: usize,
+    /// Neighbours of each variable in the matrix.
+    neighbours: Vec<Vec<u32>>,
+    /// Nodes that a row group still waits for.
+    waiting: Vec<usize>,
+    /// Elements (fronts that eliminated variables left) of each variable, and the variables of each
+    /// element (empty when absorbed).
+    elements_of: Vec<Vec<u32>>,
+    elements: Vec<Vec<u32>>,
+    done: Vec<bool>,
+    stamp: u32,
+    marks: Vec<u32>,
+}
+
+impl Graph {
+    fn new(problem: &Problem) -> Graph {
+        let n = problem.n();
+        let (node_of, mut unknowns) = nodes(problem);
+        let nodes = unknowns.len();
+        let class = classes(problem, &node_of, nodes);
+        let mut neighbours = vec![Vec::new(); nodes];
+        for i in 0..n {
+            let node = node_of[i];
+            neighbours[node as usize].extend(
+                problem
+                    .H
+                    .row(i)
+                    .0
+                    .iter()
+                    .map(|&j| node_of[j as usize])
+                    .filter(|&other| other != node),
+            );
+        }
+        let mut last: Option<&[u32]> = None;
+        for block in problem.J.blocks() {
+            if last != Some(block.columns) {
+                let mut touched: Vec<u32> =
+                    block.columns.iter().map(|&j| node_of[j as usize]).collect();
+                unique(&mut touched);
+                touched
+                    .iter()
+                    .for_each(|&node| neighbours[node as usize].push(unknowns.len() as u32));
+                neighbours.push(touched);
+                unknowns.push(Vec::new());
+                last = Some(block.columns);
+            }
+            unknowns
+                .last_mut()
+                .expect("a group was just made")
+                .extend(block.range().map(|i| (n + i) as u32));
+        }
+        neighbours.iter_mut().for_each(unique);
+        let count = unknowns.len();
+        let waiting = (0..count).map(|p| if p < nodes { 0 } else { neighbours[p].len() }).collect();
+        Graph {
+            unknowns,
+            class,
+            nodes,
+            neighbours,
+            waiting,
+            elements_of: vec![Vec::new(); count],
+            elements: Vec::new(),
+            done: vec![false; count],
+            stamp: 0,
+            marks: vec![0; count],
+        }
+    }
+
+    /// The order. Rows are eliminated right after their last column if masses differ, else when
+    /// their turn comes.
+    fn eliminate(mut self) -> Vec<u32> {
+        let eager = self.class.iter().any(|&c| c > 0);
+        let count = self.unknowns.len();
+        let mut order = Vec::new();
+        let mut keys: Vec<(u32, usize)> = Vec::with_capacity(count);
+        for p in 0..count {
+            keys.push((if p < self.nodes { self.class[p] } else { 0 }, self.front(p)));
+        }
+        let mut live: Vec<u32> = (0..count as u32).collect();
+        while !live.is_empty() {
+            let ready = live.iter().enumerate().filter(|(_, p)| self.waiting[**p as usize] == 0);
+            let Some(at) = ready.min_by_key(|(_, p)| keys[**p as usize]).map(|(at, _)| at) else {
+                break;
+            };
+            let chosen = live.swap_remove(at);
+            let mut queue = vec![chosen];
+            while let Some(p) = queue.pop() {
+                order.extend_from_slice(&self.unknowns[p as usize]);
+                let freed = self.absorb(p as usize);
+                if eager {
+                    live.retain(|q| !freed.contains(q));
+                    queue.extend(freed);
+                } else {
+                    freed.iter().for_each(|&q| keys[q as usize].1 = self.front(q as usize));
+                }
+            }
+            // The fronts of those that the new element holds have changed.
+            for q in self.elements.last().cloned().unwrap_or_default() {
+                if self.waiting[q as usize] == 0 {
+                    keys[q as usize].1 = self.front(q as usize);
+                }
+            }
+        }
+        order
+    }
+
+    /// The number of unknowns in the front that eliminating `p` would leave.
+    fn front(&mut self, p: usize) -> usize {
+        self.stamp += 1;
+        self.marks[p] = self.stamp;
+        let lists = self.elements_of[p]
+            .iter()
+            .map(|&e| &self.elements[e as usize])
+            .chain([&self.neighbours[p]]);
+        let mut size = 0;
+        for &q in lists.flatten() {
+            if self.marks[q as usize] != self.stamp && !self.done[q as usize] {
+                self.marks[q as usize] = self.stamp;
+                size += self.unknowns[q as usize].len();
+            }
+        }
+        size
+    }
+
+    /// Eliminates `p`: its front becomes a new element. Returns the row groups that now wait for
+    /// nobody.
+    fn absorb(&mut self, p: usize) -> Vec<u32> {
+        self.done[p] = true;
+        let touched = std::mem::take(&mut self.elements_of[p]);
+        let mut front = std::mem::take(&mut self.neighbours[p]);
+        let mut freed = Vec::new();
+        if p < self.nodes {
+            for &q in front.iter().filter(|&&q| q as usize >= self.nodes) {
+                self.waiting[q as usize] -= 1;
+                if self.waiting[q as usize] == 0 {
+                    freed.push(q);
+                }
+            }
+        }
+        for &e in &touched {
+            front.append(&mut self.elements[e as usize]);
+        }
+        unique(&mut front);
+        front.retain(|&q| !self.done[q as usize]);
+        let element = self.elements.len() as u32;
+        for &q in &front {
+            let list = &mut self.elements_of[q as usize];
+            list.retain(|e| !touched.contains(e));
+            list.push(element);
+        }
+        self.elements.push(front);
+        freed
+    }
+}
+
+/// The node of each column, and the columns of each node: small cliques of H; columns that stand
+/// alone in H belong together if they appear in the same blocks (the six of a rigid body).
+fn nodes(problem: &Problem) -> (Vec<u32>, Vec<Vec<u32>>) {
     let cliques = Cliques::of_matrix(&problem.H);
     let mut blocks_of: Vec<Vec<u32>> = vec![Vec::new(); problem.n()];
     for (k, block) in problem.J.blocks().enumerate() {
         block.columns.iter().for_each(|&j| blocks_of[j as usize].push(k as u32));
     }
     let mut alike: BTreeMap<&[u32], u32> = BTreeMap::new();
-    let (mut node_of, mut count) = (vec![0u32; problem.n()], 0);
+    let (mut node_of, mut unknowns) = (vec![0u32; problem.n()], Vec::<Vec<u32>>::new());
     for c in 0..cliques.len() {
         let members = cliques.members(c);
         let size = if members.len() <= MAX_NODE_UNKNOWNS { members.len() } else { 1 };
         for part in members.chunks(size) {
+            let fresh = unknowns.len() as u32;
             let shared = members.len() == 1 && !blocks_of[part[0] as usize].is_empty();
             let node = if shared {
-                *alike.entry(&blocks_of[part[0] as usize]).or_insert(count)
+                *alike.entry(&blocks_of[part[0] as usize]).or_insert(fresh)
             } else {
-                count
+                fresh
             };
-            count += u32::from(node == count);
+            if node == fresh {
+                unknowns.push(Vec::new());
+            }
+            unknowns[node as usize].extend_from_slice(part);
             part.iter().for_each(|&j| node_of[j as usize] = node);
         }
     }
-    (node_of, count as usize)
+    (node_of, unknowns)
 }
 
-/// The class of mass of each node; none unless masses differ much. The mass is what the rows feel of
-/// it, 1 / Σ J_ij² / H_jj, in the mean over its rows.
-fn classes(problem: &Problem, node_of: &[u32], count: usize) -> Option<Vec<u32>> {
+/// The class of mass of each node: all equal unless masses differ much. The mass is what the rows
+/// feel of it, 1 / Σ J_ij² / H_jj, in the mean over its rows.
+fn classes(problem: &Problem, node_of: &[u32], count: usize) -> Vec<u32> {
     let (mut sums, mut rows) = (vec![0.0; count], vec![0u32; count]);
     let mut felt: BTreeMap<u32, f64> = BTreeMap::new();
     for block in problem.J.blocks() {
@@ -156,7 +311,11 @@ fn classes(problem: &Problem, node_of: &[u32], count: usize) -> Option<Vec<u32>>
         (0..count).map(|p| mass(p).map_or(0, |x| 1 + (x - least) as u32)).collect();
     let mut different = classes.clone();
     unique(&mut different);
-    (different.iter().filter(|&&c| c > 0).count() >= MIN_MASS_CLASSES).then_some(classes)
+    if different.iter().filter(|&&c| c > 0).count() < MIN_MASS_CLASSES {
+        vec![0; count]
+    } else {
+        classes
+    }
 }
 
 fn unique(list: &mut Vec<u32>) {
