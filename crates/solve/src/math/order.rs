@@ -20,8 +20,8 @@
 //! alone.
 //!
 //! [`MinimumDegree`] is faer's, unknown by unknown, in memory that is kept: for factorizations that
-//! find a new order with every matrix and must not allocate. `solve::pivot` has an order of its own,
-//! in which each row comes after its columns.
+//! find a new order with every matrix and must not allocate. `solve::pivot` has an order of its
+//! own, in which each row comes after its columns.
 
 use super::scratch::Scratch;
 use super::sparse::Csr;

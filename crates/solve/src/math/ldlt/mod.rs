@@ -11,8 +11,8 @@
 //! | columns: lists of entries | [`Updatable`]; [`Semidefinite`] | rows that come and go; rank |
 //!
 //! `cargo bench -p signorini-solve --bench factor` measures why none of the three does for the
-//! others; `docs/notes/factor.md` has its figures. [`Condensed`] takes diagonal rows out beforehand,
-//! whatever the form. Orders of elimination are [`super::order`]'s.
+//! others; `docs/notes/factor.md` has its figures. [`Condensed`] takes diagonal rows out
+//! beforehand, whatever the form. Orders of elimination are [`super::order`]'s.
 
 pub mod condensed;
 mod envelope;
