@@ -3,6 +3,7 @@
 
 use signorini::geometry::{Collider, Shape, World};
 use signorini::math::pose::Pose;
+use signorini::math::random::Random;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -82,7 +83,7 @@ fn measure(shape: &Shape, arguments: &Arguments) -> Row {
     let colliders: Vec<Collider> =
         (0..arguments.bodies).map(|body| Collider::new(body as u32, shape.clone())).collect();
     let mut world = World::new(&colliders).expect("plain shapes");
-    let mut random = Random(1);
+    let mut random = Random::seeded(1);
     let mut row = Row {
         shape: shape.name(),
         bodies: arguments.bodies,
@@ -97,7 +98,7 @@ fn measure(shape: &Shape, arguments: &Arguments) -> Row {
     let mut contacts = vec![];
     for _ in 0..arguments.steps.max(1) {
         let poses: Vec<Pose> = (0..arguments.bodies)
-            .map(|i| Pose::turned(place(i) + random.vector(0.01), random.vector(0.02)))
+            .map(|i| Pose::turned(place(i) + random.vector() * 0.01, random.vector() * 0.02))
             .collect();
         let start = Instant::now();
         world.update(&poses, 0.01);
@@ -115,17 +116,4 @@ fn measure(shape: &Shape, arguments: &Arguments) -> Row {
         best(&mut row.total_ms, total);
     }
     row
-}
-
-/// A linear congruential generator: the same packing everywhere.
-struct Random(u64);
-
-impl Random {
-    fn vector(&mut self, scale: f64) -> glam::DVec3 {
-        let mut next = || {
-            self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-        };
-        glam::DVec3::new(next(), next(), next()) * scale
-    }
 }

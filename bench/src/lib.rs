@@ -73,7 +73,13 @@ pub fn run(arguments: &Arguments) -> ExitCode {
         What::Pivot(arguments) => pivot::run(arguments),
         What::Newton(arguments) => newton::run(arguments),
         What::Scenes(arguments) => scenes::run(arguments),
-        What::Psor(arguments) => psor::run(arguments),
+        What::Psor(arguments) => match &arguments.corpus {
+            Some(folder) => sweeps::run(folder, arguments),
+            None => {
+                psor::run(arguments);
+                ExitCode::SUCCESS
+            }
+        },
         What::Step(arguments) => step::run(arguments),
         What::InteriorPoint(arguments) => interior_point::run(arguments),
         What::Symbolic(arguments) => symbolic::run(arguments),

@@ -1,27 +1,9 @@
 //! A packing of any size: spheres on a jittered grid, each touching its neighbours and the lowest
 //! the ground.
 
+use signorini::math::random::Random;
 use signorini::math::sparse::Csr;
 use signorini::problem::{Law, Problem, RigidBody, RigidContact, Rows};
-
-/// A small generator of uniform numbers (splitmix64): the same packing on every machine.
-pub struct Random(u64);
-
-impl Random {
-    /// From a seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    /// Uniform in [−1, 1).
-    pub fn symmetric(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((x ^ (x >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-}
 
 /// One step of a packing with about `contacts` frictional contacts under gravity (cone law, mu =
 /// 0.5).
@@ -37,7 +19,7 @@ pub fn packing(contacts: usize, seed: u64) -> Problem {
     let centre: Vec<[f64; 3]> = (0..bodies)
         .map(|b| {
             let grid = [b % side, b / side % side, b / (side * side)];
-            grid.map(|g| 2.0 * radius * g as f64 + 0.1 * radius * random.symmetric())
+            grid.map(|g| 2.0 * radius * g as f64 + 0.1 * radius * random.signed())
         })
         .collect();
     let inertia = 0.4 * mass * radius * radius;
@@ -47,7 +29,7 @@ pub fn packing(contacts: usize, seed: u64) -> Problem {
     for b in 0..bodies {
         k[6 * b + 2] = -mass * 9.81 * step;
         for j in 0..3 {
-            k[6 * b + j] += 0.05 * mass * random.symmetric();
+            k[6 * b + j] += 0.05 * mass * random.signed();
         }
     }
     let mut problem = Problem {

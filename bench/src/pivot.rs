@@ -4,9 +4,10 @@
 //! one run.
 
 use super::pivot_corpus;
-use super::pivot_scenes::{Numbers, Scene, chain, gripper, heap, stack, wall};
+use super::pivot_scenes::{Scene, chain, gripper, heap, stack, wall};
 use serde::Serialize;
 use signorini::math::ldlt::{Ldlt, Ordering};
+use signorini::math::random::Random;
 use signorini::math::sparse::Csr;
 use signorini::problem::{Problem, Reduced, Solution};
 use signorini::solve::lemke::{self, Lemke};
@@ -177,9 +178,9 @@ pub(crate) fn update_row(rows: usize) -> Update {
     let refactor = best(5, || factor.factor(&present, n, &mut dropped).expect("H is definite"));
     // Thirty active rows leave and come back.
     let active: Vec<usize> = (n..n + rows).filter(|&i| present[i]).collect();
-    let mut numbers = Numbers::new(5);
+    let mut numbers = Random::seeded(5);
     let chosen: Vec<usize> =
-        (0..30).map(|_| active[(numbers.next() * active.len() as f64) as usize]).collect();
+        (0..30).map(|_| active[(numbers.unit() * active.len() as f64) as usize]).collect();
     let updates = best(7, || {
         for &i in &chosen {
             assert!(factor.remove(i) && factor.add(i), "independent rows leave and come back");

@@ -1,26 +1,9 @@
 //! Problems and sequences of problems for `bench pivot`, built without geometry: bodies, contacts,
 //! small motions.
 
+use signorini::math::random::Random;
 use signorini::math::sparse::Csr;
 use signorini::problem::{Law, Problem, Rows, Solution};
-
-/// A generator of reproducible numbers in [0, 1).
-pub struct Numbers(u64);
-
-impl Numbers {
-    /// Seeded.
-    pub fn new(seed: u64) -> Numbers {
-        Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// The next number.
-    pub fn next(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
 
 /// Rigid bodies with contacts: everything a linearised step needs.
 pub struct Scene {
@@ -159,7 +142,7 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
 /// A jittered heap of spheres on the ground and between walls, with about this many rows; falling
 /// at 1 m/s.
 pub fn heap(rows: usize, seed: u64) -> Problem {
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = Random::seeded(seed);
     let side = ((rows as f64 / 3.0).cbrt().round() as usize).max(2);
     let at = |i: usize, j: usize, k: usize| (k * side + j) * side + i;
     let mut contacts = Vec::new();
@@ -175,7 +158,7 @@ pub fn heap(rows: usize, seed: u64) -> Problem {
                 {
                     let normal = jitter(normal, &mut numbers);
                     let arm = normal.map(|x| -0.05 * x);
-                    let gap = 2e-3 * (numbers.next() - 0.5);
+                    let gap = 2e-3 * (numbers.unit() - 0.5);
                     contacts.push(Contact {
                         bodies: (a, other),
                         normal,
@@ -191,13 +174,13 @@ pub fn heap(rows: usize, seed: u64) -> Problem {
     let bodies =
         1 + contacts.iter().map(|c| c.bodies.0.max(c.bodies.1.unwrap_or(0))).max().unwrap_or(0);
     let mut scene = Scene::new(&vec![1.0; bodies], 0.03, &contacts, |_, _| [-2.0, -2.0, -9.81]);
-    scene.v.iter_mut().for_each(|v| *v = numbers.next() - 0.7);
+    scene.v.iter_mut().for_each(|v| *v = numbers.unit() - 0.7);
     scene.assemble();
     scene.problem
 }
 
-fn jitter(normal: [f64; 3], numbers: &mut Numbers) -> [f64; 3] {
-    let moved = normal.map(|x| x + 0.6 * (numbers.next() - 0.5));
+fn jitter(normal: [f64; 3], numbers: &mut Random) -> [f64; 3] {
+    let moved = normal.map(|x| x + 0.6 * (numbers.unit() - 0.5));
     let length = moved.iter().map(|x| x * x).sum::<f64>().sqrt();
     moved.map(|x| x / length)
 }

@@ -10,7 +10,6 @@
 //!   with performance profiles.
 
 use super::packing::packing;
-use super::sweeps;
 use indicatif::ProgressBar;
 use serde::Serialize;
 use signorini::problem::{Law, Problem, Solution, Tolerance};
@@ -20,7 +19,6 @@ use signorini::solve::psor::{
 };
 use signorini::solve::{Report, Solver, StoppingCriteria};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Instant;
 
 /// Options of `bench psor`.
@@ -81,18 +79,8 @@ struct Size {
     threads2_speedup: f64,
 }
 
-/// Runs the bench.
-pub fn run(arguments: &Arguments) -> ExitCode {
-    match &arguments.corpus {
-        Some(folder) => sweeps::run(folder, arguments),
-        None => {
-            speed(arguments);
-            ExitCode::SUCCESS
-        }
-    }
-}
-
-fn speed(arguments: &Arguments) {
+/// Measures time.
+pub fn run(arguments: &Arguments) {
     let mut out = Speed {
         contacts: Vec::new(),
         triad_ratio: 0.0,

@@ -8,6 +8,7 @@
 //! Enough of a simulator to give a method the sequence of problems that a time stepping meets; no
 //! more.
 
+use signorini::math::random::Random;
 use signorini::math::sparse::Csr;
 use signorini::problem::{Law, Problem, Rows, Solution};
 
@@ -84,11 +85,8 @@ impl Scene {
         let mut positions = Vec::new();
         let (pitch, reach) = (2.15 * RADIUS, CONTAINER - 1.05 * RADIUS);
         let per_side = (2.0 * reach / pitch) as i32;
-        let mut random = 1u64;
-        let mut noise = || {
-            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            ((random >> 33) as f64 / (1u64 << 31) as f64 - 0.5) * 0.1 * RADIUS
-        };
+        let mut random = Random::seeded(1);
+        let mut noise = || 0.05 * RADIUS * random.signed();
         let mut layer = 0;
         while positions.len() < count {
             for i in -per_side / 2..=per_side / 2 {

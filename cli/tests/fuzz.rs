@@ -309,7 +309,7 @@ fn no_loader_panics_or_takes_all_memory_whatever_it_is_given() {
         if only.as_ref().is_some_and(|names| !names.split(',').any(|n| n == loader.name)) {
             continue;
         }
-        let mut random = Random(seed().wrapping_mul(0x1000_0000_01b3) ^ k as u64);
+        let mut random = Random::new(seed().wrapping_mul(0x1000_0000_01b3) ^ k as u64);
         let (begun, mut count, mut here) = (Instant::now(), 0u64, 0);
         let mut most = Most::default();
         while goal.map_or(begun.elapsed() < share, |goal| count < goal) && here < 5 {
@@ -412,7 +412,7 @@ fn the_largest_scenes_that_are_accepted_take_no_more_than_the_limit() {
 #[test]
 fn random_scenes_are_accepted_or_say_why_and_no_energy_comes_from_nowhere() {
     let _turn = TURN.lock();
-    let mut random = Random(seed() ^ 0x5ce0e);
+    let mut random = Random::new(seed() ^ 0x5ce0e);
     let (begun, share) = (Instant::now(), Duration::from_secs_f64(0.5 * seconds()));
     let (mut scenes, mut steps, mut refused, mut worst) = (0, 0, 0, 0.0f64);
     while begun.elapsed() < share {

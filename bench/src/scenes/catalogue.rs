@@ -7,6 +7,7 @@
 use glam::{DQuat, DVec3};
 use signorini::geometry::Shape;
 use signorini::math::pose::Pose;
+use signorini::math::random::Random;
 use signorini::scene::{Body, BodyId, JointKind, Layout, Mass, Scene, State, frame};
 use signorini::step::{Settings, Stepper};
 
@@ -344,7 +345,7 @@ fn container(scene: &mut Scene, width: f64, height: f64) {
 fn packed(name: &'static str, balls: usize) -> BenchScene {
     let mut scene = empty(name, 0.5);
     container(&mut scene, 1.0, 2.0);
-    let (radius, mut random) = (0.035, Random(7));
+    let (radius, mut random) = (0.035, Random::seeded(7));
     let across = (1.0 / (2.3 * radius)) as usize;
     let pitch = 1.0 / across as f64;
     let jitter = 0.45 * (pitch - 2.0 * radius);
@@ -352,7 +353,7 @@ fn packed(name: &'static str, balls: usize) -> BenchScene {
         let cell = [i % across, i / across % across, i / (across * across)];
         let place = DVec3::from_array(cell.map(|c| (c as f64 + 0.5) * pitch))
             - DVec3::new(0.5, 0.5, 0.0)
-            + jitter * DVec3::from_array(std::array::from_fn(|_| random.next()));
+            + jitter * DVec3::from_array(std::array::from_fn(|_| random.signed()));
         let shape = Shape::Sphere { radius };
         solid(&mut scene, format!("s{i}"), shape, 1000.0, Pose::at(place));
     }
@@ -385,13 +386,13 @@ fn settle(scene: &mut Scene, h: f64, steps: u64) {
 fn pile(name: &'static str, count: usize, width: f64, pitch: f64, shape: Shape) -> BenchScene {
     let mut scene = empty(name, 0.5);
     container(&mut scene, width, 3.0);
-    let (across, mut random) = ((width / pitch) as usize, Random(3));
+    let (across, mut random) = ((width / pitch) as usize, Random::seeded(3));
     for i in 0..count {
         let cell = [i % across, i / across % across].map(|c| (c as f64 + 0.5) / across as f64);
         let layer = (i / (across * across)) as f64;
         let place =
             DVec3::new(width * (cell[0] - 0.5), width * (cell[1] - 0.5), (layer + 0.6) * pitch);
-        let turned = DQuat::from_array(std::array::from_fn(|_| random.next())).normalize();
+        let turned = DQuat::from_array(std::array::from_fn(|_| random.signed())).normalize();
         solid(&mut scene, format!("s{i}"), shape.clone(), 1000.0, Pose::new(place, turned));
     }
     BenchScene { name, scene, h: 0.002, steps: 750, fact: Fact::Unknown }
@@ -408,16 +409,5 @@ fn icosahedron(radius: f64) -> Shape {
     let scale = radius / (1.0 + g * g).sqrt();
     Shape::Hull {
         points: points.into_iter().map(|(x, y, z)| scale * DVec3::new(x, y, z)).collect(),
-    }
-}
-
-/// Numbers in −1…1 that are the same on every machine (Numerical Recipes' linear congruences).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::run::number;
 use serde_json::{Map, Value as Json, json};
+use signorini::math::random::Random;
 use std::f64::consts::TAU;
 
 /// Parameters of one run by name: numbers in SI units, or texts.
@@ -100,7 +101,7 @@ pub fn grid(axes: &[(String, Vec<Json>)]) -> Result<Vec<Sample>, String> {
 
 /// `n` samples, one in each n-th of every range.
 pub fn latin_hypercube(ranges: &[Range], n: usize, seed: u64) -> Result<Vec<Sample>, String> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut samples = vec![Sample::new(); checked(n)?];
     for Range { name, spread } in ranges {
         let Spread::Uniform(from, to) = *spread else {
@@ -120,13 +121,13 @@ pub fn latin_hypercube(ranges: &[Range], n: usize, seed: u64) -> Result<Vec<Samp
 
 /// `n` independent samples.
 pub fn monte_carlo(ranges: &[Range], n: usize, seed: u64) -> Result<Vec<Sample>, String> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut samples = vec![Sample::new(); checked(n)?];
     for sample in &mut samples {
         for Range { name, spread } in ranges {
             let value = match *spread {
                 Spread::Uniform(from, to) => from + (to - from) * random.unit(),
-                Spread::Normal(mean, deviation) => mean + deviation * random.normal(),
+                Spread::Normal(mean, deviation) => mean + deviation * normal(&mut random),
             };
             sample.insert(name.clone(), json!(value));
         }
@@ -142,33 +143,10 @@ fn checked(n: usize) -> Result<usize, String> {
     }
 }
 
-/// SplitMix64 (Steele2014): the state is a counter, so that the seed alone says everything.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// In 0…1, 1 excluded.
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// In 0…n, n excluded; the bias is below n/2⁶⁴.
-    fn below(&mut self, n: usize) -> usize {
-        ((u128::from(self.next()) * n as u128) >> 64) as usize
-    }
-
-    /// Box and Muller.
-    fn normal(&mut self) -> f64 {
-        let (u, v) = (1.0 - self.unit(), self.unit());
-        (-2.0 * u.ln()).sqrt() * (TAU * v).cos()
-    }
+/// Box and Muller.
+fn normal(random: &mut Random) -> f64 {
+    let (u, v) = (1.0 - random.unit(), random.unit());
+    (-2.0 * u.ln()).sqrt() * (TAU * v).cos()
 }
 
 #[cfg(test)]

@@ -3,33 +3,11 @@
 pub mod scenes;
 pub mod seeds;
 
-/// Random numbers (SplitMix64).
-pub struct Random(pub u64);
+pub use signorini::math::random::Random;
 
-impl Random {
-    /// 64 bits.
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// In 0…n, n excluded.
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    /// Between two bounds.
-    pub fn within(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// One of a list.
-    pub fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
-        &list[self.below(list.len())]
-    }
+/// One of a list.
+pub fn pick<'a, T>(random: &mut Random, list: &'a [T]) -> &'a T {
+    &list[random.below(list.len())]
 }
 
 /// Numbers that loaders have stumbled over.
@@ -66,7 +44,7 @@ const COUNTS: [u64; 10] =
 
 /// Changes a file in one to four ways.
 pub fn change(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = random.pick(seeds).clone();
+    let mut bytes = pick(random, seeds).clone();
     for _ in 0..1 + random.below(4) {
         let n = bytes.len();
         let at = random.below(n + 1);
@@ -74,7 +52,7 @@ pub fn change(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
         let end = (at + random.below(1 << width)).min(n);
         match random.below(12) {
             0 if n > 0 => bytes[at.min(n - 1)] ^= 1 << random.below(8),
-            1 if n > 0 => bytes[at.min(n - 1)] = random.next() as u8,
+            1 if n > 0 => bytes[at.min(n - 1)] = random.bits() as u8,
             2 => drop(bytes.drain(at..end)),
             3 => {
                 let piece = bytes[at..end].to_vec();
@@ -83,7 +61,7 @@ pub fn change(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
             }
             4 => bytes.truncate(at),
             5 => {
-                let other = random.pick(seeds);
+                let other = pick(random, seeds);
                 let from = random.below(other.len() + 1);
                 let to = (from + random.below(400)).min(other.len());
                 bytes.splice(at..end.min(at + 40), other[from..to].iter().copied());
@@ -92,31 +70,34 @@ pub fn change(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
             9 => lines(random, &mut bytes),
             10 => {
                 // A count of a binary file.
-                let word = *random.pick(&COUNTS);
-                let width = *random.pick(&[4usize, 8]);
+                let word = *pick(random, &COUNTS);
+                let width = *pick(random, &[4usize, 8]);
                 let at = at.min(n.saturating_sub(width));
                 if at + width <= n {
                     bytes[at..at + width].copy_from_slice(&word.to_le_bytes()[..width]);
                 }
             }
             _ => {
-                let word = random.pick(&[
-                    "[",
-                    "]",
-                    "{",
-                    "}",
-                    "\"",
-                    "<",
-                    ">",
-                    "((((((((",
-                    "\n",
-                    "=",
-                    "-",
-                    "é",
-                    "\u{0}",
-                    "[[body]]\n",
-                    "$EndNodes",
-                ]);
+                let word = pick(
+                    random,
+                    &[
+                        "[",
+                        "]",
+                        "{",
+                        "}",
+                        "\"",
+                        "<",
+                        ">",
+                        "((((((((",
+                        "\n",
+                        "=",
+                        "-",
+                        "é",
+                        "\u{0}",
+                        "[[body]]\n",
+                        "$EndNodes",
+                    ],
+                );
                 bytes.splice(at..at, word.bytes());
             }
         }
@@ -136,10 +117,10 @@ fn number(random: &mut Random, bytes: &mut Vec<u8>) {
     if starts.is_empty() {
         return;
     }
-    let start = *random.pick(&starts);
+    let start = *pick(random, &starts);
     let length =
         bytes[start..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'.').count();
-    bytes.splice(start..start + length, random.pick(&NUMBERS).bytes());
+    bytes.splice(start..start + length, pick(random, &NUMBERS).bytes());
 }
 
 /// A line twice, gone, or elsewhere.

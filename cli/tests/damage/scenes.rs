@@ -1,6 +1,6 @@
 //! Random scenes that make sense.
 
-use super::Random;
+use super::{Random, pick};
 use std::fmt::Write;
 
 /// Kinds of joints with one body or between two.
@@ -68,7 +68,7 @@ fn body(random: &mut Random, i: usize, text: &mut String) {
 fn connection(random: &mut Random, i: usize, text: &mut String, present: &mut Names) {
     match random.below(8) {
         0 | 1 => {
-            let kind = *random.pick(&KINDS);
+            let kind = *pick(random, &KINDS);
             let other = if i > 0 && random.below(2) == 0 {
                 format!("a = \"b{}\"\n", i - 1)
             } else {
@@ -137,17 +137,17 @@ fn action(random: &mut Random, present: &Names, event: usize) -> String {
     let body = random.below(present.bodies);
     match random.below(7) {
         0 if !present.joints.is_empty() => {
-            format!("{{ joint = \"j{}\", on = false }}", random.pick(&present.joints))
+            format!("{{ joint = \"j{}\", on = false }}", pick(random, &present.joints))
         }
         1 if !present.motors.is_empty() => {
-            format!("{{ motor = \"m{}\", on = false }}", random.pick(&present.motors))
+            format!("{{ motor = \"m{}\", on = false }}", pick(random, &present.motors))
         }
         2 if !present.motors.is_empty() => {
-            let (motor, target) = (random.pick(&present.motors), random.within(-3.0, 3.0));
+            let (motor, target) = (pick(random, &present.motors), random.within(-3.0, 3.0));
             format!("{{ motor = \"m{motor}\", target = \"{target} rad/s\", within = \"10 ms\" }}")
         }
         3 if !present.springs.is_empty() => {
-            format!("{{ force = \"s{}\", on = false }}", random.pick(&present.springs))
+            format!("{{ force = \"s{}\", on = false }}", pick(random, &present.springs))
         }
         4 => format!("{{ contact = [\"b{body}\"], on = false }}"),
         5 => format!("{{ remove = \"b{body}\" }}"),

@@ -5,6 +5,7 @@ use signorini_mechanics::assemble::part::{Measure, Mount, Twist, measure};
 use signorini_mechanics::assemble::{StepInput, element};
 use signorini_mechanics::scene::*;
 use signorini_solve::math::pose::Pose;
+use signorini_solve::math::random::Random;
 
 /// Every scalar function of two frames.
 const PARTS: &[Part] = &[
@@ -21,22 +22,8 @@ const PARTS: &[Part] = &[
     Part::Distance(0.7),
 ];
 
-/// Reproducible numbers in (−1, 1).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    fn vector(&mut self) -> DVec3 {
-        DVec3::new(self.next(), self.next(), self.next())
-    }
-
-    fn pose(&mut self) -> Pose {
-        Pose::turned(self.vector(), 1.5 * self.vector())
-    }
+fn any_pose(numbers: &mut Random) -> Pose {
+    Pose::turned(numbers.vector(), 1.5 * numbers.vector())
 }
 
 /// The twelve unit motions of two bodies.
@@ -59,10 +46,15 @@ const TOLERANCE: f64 = 1e-8;
 
 #[test]
 fn parts() {
-    let mut numbers = Numbers(1);
+    let mut numbers = Random::seeded(1);
     for &part in PARTS {
         for _ in 0..20 {
-            let (a, b, fa, fb) = (numbers.pose(), numbers.pose(), numbers.pose(), numbers.pose());
+            let (a, b, fa, fb) = (
+                any_pose(&mut numbers),
+                any_pose(&mut numbers),
+                any_pose(&mut numbers),
+                any_pose(&mut numbers),
+            );
             let at = |a: &Pose, b: &Pose| {
                 measure(part, Mount { body: a, frame: &fa }, Mount { body: b, frame: &fb })
             };
@@ -96,8 +88,8 @@ fn parts() {
 /// Two free bodies, and one force of each kind that has an energy.
 fn forces() -> Vec<(&'static str, ForceKind)> {
     let (a, b) = (BodyId(1), BodyId(2));
-    let mut numbers = Numbers(2);
-    let (frame_a, frame_b) = (numbers.pose(), numbers.pose());
+    let mut numbers = Random::seeded(2);
+    let (frame_a, frame_b) = (any_pose(&mut numbers), any_pose(&mut numbers));
     let mut stiffness = [[0.0; 6]; 6];
     for (i, row) in stiffness.iter_mut().enumerate() {
         row[i] = 3.0 + i as f64;
@@ -187,11 +179,11 @@ fn push(scene: &Scene, now: &StepInput, a: &Twist, b: &Twist) -> f64 {
 
 #[test]
 fn forces_are_gradients_of_their_energies() {
-    let mut numbers = Numbers(3);
+    let mut numbers = Random::seeded(3);
     for (name, force) in forces() {
         let scene = two_bodies(&force);
         for _ in 0..10 {
-            let (a, b) = (numbers.pose(), numbers.pose());
+            let (a, b) = (any_pose(&mut numbers), any_pose(&mut numbers));
             for (ta, tb) in unit_motions() {
                 let plus = energy(&scene, &present(&moved(&a, &ta, T), &moved(&b, &tb, T)));
                 let minus = energy(&scene, &present(&moved(&a, &ta, -T), &moved(&b, &tb, -T)));

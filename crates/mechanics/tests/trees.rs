@@ -9,6 +9,7 @@ use signorini_mechanics::assemble::{Coordinates, StepInput, TimeScheme, joint};
 use signorini_mechanics::scene::*;
 use signorini_mechanics::step::{Settings, Stepper};
 use signorini_solve::math::pose::Pose;
+use signorini_solve::math::random::Random;
 
 const KINDS: [JointKind; 7] = [
     JointKind::Revolute,
@@ -19,20 +20,6 @@ const KINDS: [JointKind; 7] = [
     JointKind::Planar,
     JointKind::Fixed,
 ];
-
-/// Numbers between −1 and 1, the same on every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    fn vector(&mut self) -> DVec3 {
-        DVec3::new(self.next(), self.next(), self.next())
-    }
-}
 
 /// Where the bodies of a random tree hang.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +32,7 @@ enum Base {
 /// A tree of nine bodies with joints of every kind, branches, both directions of joints; optionally
 /// a loop.
 fn tree(seed: u64, base: Base, loops: bool) -> Scene {
-    let mut random = Random(seed);
+    let mut random = Random::seeded(seed);
     let mut scene = Scene::new(format!("tree {seed} {base:?}"));
     let carrier = match base {
         Base::Ground => BodyId::GROUND,
@@ -65,10 +52,10 @@ fn tree(seed: u64, base: Base, loops: bool) -> Scene {
     for i in 0..9 {
         let parent = list[if i < 4 { list.len() - 1 } else { (i * 7) % list.len() }];
         let from = scene.bodies[parent.index()].pose.position;
-        let inertia = DVec3::new(0.02, 0.03, 0.025) * (1.5 + random.next());
+        let inertia = DVec3::new(0.02, 0.03, 0.025) * (1.5 + random.signed());
         let place = from + 0.3 * random.vector();
         let mut body =
-            Body::rigid(format!("b{i}"), Mass::new(1.0 + 0.5 * random.next(), inertia)).at(place);
+            Body::rigid(format!("b{i}"), Mass::new(1.0 + 0.5 * random.signed(), inertia)).at(place);
         body.pose.orientation = Pose::turned(DVec3::ZERO, random.vector()).orientation;
         let id = scene.add_body(body);
         let at = frame(0.5 * (from + place), random.vector());

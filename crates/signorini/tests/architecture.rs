@@ -358,7 +358,6 @@ fn the_walls_stand() {
 /// Import cycles between the files and folders of one folder that are still there. This list may
 /// only shrink.
 const CYCLES: &[(&str, &[&str])] = &[
-    ("signorini_bench", &["psor", "sweeps"]),
     ("signorini_bench::scenes", &["catalogue", "ours", "run"]),
     ("signorini_cli", &["report", "run"]),
     ("signorini_python", &["scene", "simulation"]),
@@ -448,8 +447,8 @@ fn no_new_import_cycles_between_files() {
     assert!(gone.is_empty(), "in no cycle any more, to be taken from the list: {gone:#?}");
 }
 
-/// Where `unsafe` code is: the vectors of the sweeps, and fork and join. Nowhere else in the library,
-/// tests apart.
+/// Where `unsafe` code is: the vectors of the sweeps, and fork and join. Nowhere else in the
+/// library, tests apart.
 const UNSAFE: &[&str] =
     &["crates/solve/src/solve/simd", "crates/solve/src/solve/parallel/fork_join.rs"];
 

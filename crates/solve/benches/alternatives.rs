@@ -1,8 +1,8 @@
 //! Do kept crates do as well as our own vectors, and our own fork and join?
 //! `cargo bench -p signorini-solve --bench alternatives`
 //!
-//! * Vectors: the work of one sweep over contacts in lanes (read two bodies, 33 products, project on
-//!   a cone, write both bodies back), with the vectors of `solve/simd/f64x4.rs`, with those of
+//! * Vectors: the work of one sweep over contacts in lanes (read two bodies, 33 products, project
+//!   on a cone, write both bodies back), with the vectors of `solve/simd/f64x4.rs`, with those of
 //!   `wide` (chosen when the library is compiled, not by the machine at hand) and one number at a
 //!   time.
 //! * Fork and join: tasks of some microseconds, as the rounds of a sweep are, on two threads: ours,
@@ -104,7 +104,7 @@ impl F64x4 for Wide {
     }
     #[inline(always)]
     fn where_le(self, other: Wide, a: Wide, b: Wide) -> Wide {
-        Wide(a.0.simd_le(b.0).blend(self.0, other.0))
+        Wide(a.0.simd_le(b.0).select(self.0, other.0))
     }
     #[inline(always)]
     fn all_le(self, other: Wide) -> bool {

@@ -4,8 +4,8 @@
 //! method does it, in three layouts: plain compressed rows (an index per number), blocks that share
 //! one list of columns (what `problem::Rows` is), and 6-wide dense segments per body.
 
+use signorini_solve::math::random::Random;
 use signorini_solve::math::sparse::Csr;
-use signorini_solve::problem::test_problems::Lcg;
 use signorini_solve::problem::{Law, Rows};
 use std::hint::black_box;
 use std::time::Instant;
@@ -15,7 +15,7 @@ fn packing(side: usize) -> (usize, Rows, Vec<Law>) {
     let bodies = side * side * side;
     let at = |x: usize, y: usize, z: usize| (x * side + y) * side + z;
     let (mut rows, mut laws) = (Rows::new(6 * bodies), Vec::new());
-    let mut numbers = Lcg::new(1);
+    let mut numbers = Random::seeded(1);
     for x in 0..side {
         for y in 0..side {
             for z in 0..side {
@@ -25,7 +25,7 @@ fn packing(side: usize) -> (usize, Rows, Vec<Law>) {
                             .iter()
                             .flat_map(|body| (0..6).map(move |i| (6 * body + i) as u32))
                             .collect();
-                        let values: Vec<f64> = (0..36).map(|_| numbers.draw()).collect();
+                        let values: Vec<f64> = (0..36).map(|_| numbers.signed()).collect();
                         rows.push(3, &columns, &values);
                         laws.push(Law::Cone { mu: 0.5, rows: 3 });
                     }

@@ -159,7 +159,7 @@ fn a_certificate_is_never_below_the_truth() {
     let mut certifier = Certifier::default();
     let mut tally = Tally::default();
     for seed in first..first + count {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let problem = feasible(&mut random);
         let dense = Dense::of(&problem);
         // Sweeps cut off early or accepted, exact methods, or reactions that mean nothing.
@@ -258,7 +258,7 @@ fn a_certificate_is_never_below_the_truth() {
 fn exact_methods_certify_what_they_accept() {
     let (mut accepted, mut within, mut known) = (0, 0, 0);
     for seed in 0..40 {
-        let problem = feasible(&mut Random(seed));
+        let problem = feasible(&mut Random::new(seed));
         let dense = Dense::of(&problem);
         for method in [Method::Newton, Method::InteriorPoint, Method::Pivot] {
             let stop = StoppingCriteria::default();
@@ -296,7 +296,7 @@ fn exact_methods_certify_what_they_accept() {
 #[test]
 fn badly_conditioned_inertias_are_allowed_for() {
     for seed in 0..40u64 {
-        let mut random = Random(1000 + seed);
+        let mut random = Random::new(1000 + seed);
         let mut problem = feasible(&mut random);
         // A rotation by a random angle couples every unknown with the next one.
         let n = problem.n();

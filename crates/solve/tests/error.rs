@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use signorini_solve::math::cliques::CliqueFactor;
+use signorini_solve::math::random::Random;
 use signorini_solve::math::sparse::Csr;
-use signorini_solve::problem::test_problems::{self, Lcg, ProblemWithSolution};
+use signorini_solve::problem::test_problems::{self, ProblemWithSolution};
 use signorini_solve::problem::{Law, PreparedProblem, Problem, Rows, Solution, Tolerance};
 
 /// Eq. (5) of (Enzenhoefer2018) with the sign of its erratum: x = x0 + δu − δl, σ_u = u − (x0 −
@@ -190,7 +191,7 @@ fn the_bound_holds_with_reference_impulses_and_is_safe_with_the_estimate() {
             continue;
         }
         let mut prepared = PreparedProblem::of(problem).unwrap();
-        let mut numbers = Lcg::new(11);
+        let mut numbers = Random::seeded(11);
         // What the reactions change: the maximum of −½ rᵀ(u + q) over all admissible r.
         let most = prepared.error(problem, solution).reaction_energy;
         if !problem.laws.iter().any(|law| matches!(law, Law::Interval { .. })) {
@@ -213,7 +214,7 @@ fn the_bound_holds_with_reference_impulses_and_is_safe_with_the_estimate() {
             for (k, law) in problem.laws.iter().enumerate() {
                 let block = problem.J.block(k);
                 let size = prepared.a()[k].sqrt().recip() * prepared.scale().sqrt();
-                r[block.range()].iter_mut().for_each(|r| *r += noise * size * numbers.draw());
+                r[block.range()].iter_mut().for_each(|r| *r += noise * size * numbers.signed());
                 law.project(&mut r[block.range()]);
             }
             let mut v = problem.k.clone();

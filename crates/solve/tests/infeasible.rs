@@ -19,7 +19,7 @@ fn contradictions_are_named_with_a_proof() {
     let (mut total, mut named, mut reduced_named, mut by_auto, mut converged) =
         (0, 0, 0, 0, Vec::new());
     for seed in 0..count() {
-        let mut random = Random(seed ^ 0x5eed);
+        let mut random = Random::new(seed ^ 0x5eed);
         let Some((problem, _)) = contradicting(&mut random) else { continue };
         total += 1;
         let what = format!("seed {seed}");
@@ -51,7 +51,7 @@ fn contradictions_are_named_with_a_proof() {
 #[test]
 fn a_problem_with_a_solution_is_never_called_infeasible() {
     for seed in 0..count() {
-        let mut random = Random(seed ^ 0xfea5);
+        let mut random = Random::new(seed ^ 0xfea5);
         let mut problem = feasible(&mut random);
         assert!(contradiction(&problem).is_none(), "seed {seed}");
         assert!(

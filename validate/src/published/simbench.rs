@@ -4,6 +4,7 @@
 use crate::case::{Case, Cost::*, Group::Published, Rows, line, within};
 use crate::motion::{G, Motion, Scheme, Scheme::*, Text, xyz};
 use crate::peers::{Moment, Seen, Track};
+use signorini::math::random::Random;
 use signorini::prelude::*;
 
 const SOURCE: &str = "SimBenchmark (leggedrobotics, 2018): sample.csv of each benchmark";
@@ -213,11 +214,8 @@ fn bouncing(rows: &mut Rows) -> Result<(), String> {
 fn cube_of_spheres(dt: f64, e: f64, bottom: f64) -> Text {
     let mut text = if e > 0.0 { Text::new(Leapfrog, dt) } else { Text::usual(dt) };
     text = text.material(0.0, e).floor();
-    let mut seed = 42u64;
-    let mut random = || {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        1e-3 * (seed >> 11) as f64 / (1u64 << 53) as f64
-    };
+    let mut numbers = Random::seeded(42);
+    let mut random = || 1e-3 * numbers.unit();
     for i in 0..216 {
         let [x, y, z] = [i % 6, i / 6 % 6, i / 36].map(|k| 0.21 * k as f64);
         let at = DVec3::new(x + random(), y + random(), bottom + z + random());

@@ -15,6 +15,7 @@ use super::value::*;
 use glam::{DQuat, DVec3};
 use serde_json::{Map, Value as Json, json};
 use signorini_solve::math::pose::Pose;
+use signorini_solve::math::random::Random;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -177,7 +178,7 @@ impl Read for Repeat {
         reader.memory_left -= taken;
         let poses = poses(&header, total, reader)?;
         let index = header.index.as_ref().map_or("i", |name| name.value.as_str());
-        let mut random = Random::new(header.seed.map_or(1, |s| s.0 as u64) ^ 0x5eed);
+        let mut random = Random::seeded(header.seed.map_or(1, |s| s.0 as u64) ^ 0x5eed);
         let depth = reader.scope.depth();
         let mut copies = Vec::with_capacity(total);
         let faults = reader.faults.len();
@@ -284,7 +285,7 @@ fn poses(header: &RepeatHeader, total: usize, reader: &mut Reader<'_>) -> Option
     let Counts(n, grid) = header.count.value;
     let step = header.step.as_ref().map_or(DVec3::ZERO, vector);
     let jitter = header.jitter.as_ref().map_or(DVec3::ZERO, vector);
-    let mut random = Random::new(header.seed.map_or(1, |s| s.0 as u64));
+    let mut random = Random::seeded(header.seed.map_or(1, |s| s.0 as u64));
     let turn = |i: usize| match &header.turn {
         Some(turn) => {
             let axis = turn.axis.as_ref().map_or(DVec3::Z, vector).normalize_or(DVec3::Z);
@@ -345,7 +346,7 @@ fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Op
         );
         return None;
     }
-    let mut random = Random::new(scatter.value.seed.map_or(1, |s| s.0 as u64));
+    let mut random = Random::seeded(scatter.value.seed.map_or(1, |s| s.0 as u64));
     let layered = scatter.value.layered == Some(true);
     let mut cells = Cells::default();
     let edge = distance.max(LEAST_CELL * (high - low).max_element());
@@ -402,8 +403,11 @@ fn scattered(scatter: &At<Scatter>, total: usize, reader: &mut Reader<'_>) -> Op
             return None;
         };
         cells.entry(cell(p)).or_default().push(p);
-        let turned =
-            if scatter.value.turned == Some(true) { random.rotation() } else { DQuat::IDENTITY };
+        let turned = if scatter.value.turned == Some(true) {
+            rotation(&mut random)
+        } else {
+            DQuat::IDENTITY
+        };
         poses.push(Pose::new(p, turned));
     }
     Some(poses)
@@ -413,29 +417,13 @@ fn head(span: &Span) -> Span {
     Span { end: span.start + 1, ..span.clone() }
 }
 
-/// Random numbers that are the same everywhere (splitmix64).
-pub struct Random(u64);
-
-impl Random {
-    /// The sequence of a seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-    }
-
-    /// A number from 0 to below 1.
-    pub fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// A rotation, all equally likely (Shoemake1992).
-    pub fn rotation(&mut self) -> DQuat {
-        let (u, a, b) =
-            (self.unit(), std::f64::consts::TAU * self.unit(), std::f64::consts::TAU * self.unit());
-        let (r, s) = ((1.0 - u).sqrt(), u.sqrt());
-        DQuat::from_xyzw(r * a.sin(), r * a.cos(), s * b.sin(), s * b.cos())
-    }
+/// A rotation, all equally likely (Shoemake1992).
+fn rotation(random: &mut Random) -> DQuat {
+    let (u, a, b) = (
+        random.unit(),
+        std::f64::consts::TAU * random.unit(),
+        std::f64::consts::TAU * random.unit(),
+    );
+    let (r, s) = ((1.0 - u).sqrt(), u.sqrt());
+    DQuat::from_xyzw(r * a.sin(), r * a.cos(), s * b.sin(), s * b.cos())
 }

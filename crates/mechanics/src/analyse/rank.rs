@@ -20,7 +20,7 @@
 //! 3. Otherwise the sparse factor of [`Semidefinite`] counts the dependent rows; who else takes
 //!    part is not told. Above [`MAX_GRAM_ENTRIES`] the rest is taken as independent, undecided.
 
-use crate::math::semidefinite::Semidefinite;
+use crate::math::ldlt::Semidefinite;
 use crate::math::sparse::Csr;
 use crate::math::{dot, norm};
 

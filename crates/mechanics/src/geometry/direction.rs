@@ -395,12 +395,8 @@ mod tests {
     /// No direction separates more than the one found, whatever the two cores and however they lie.
     #[test]
     fn no_direction_separates_more() {
-        let mut seed = 3u64;
-        let mut random = move || {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-        };
-        let mut vector = move || DVec3::new(random(), random(), random());
+        let mut random = crate::math::random::Random::seeded(3);
+        let mut vector = move || random.vector();
         let points: Vec<DVec3> = (0..20).map(|_| vector().normalize_or(DVec3::X) * 0.6).collect();
         let cores = [
             Core::Point,

@@ -9,7 +9,8 @@ use super::convex::MAX_FLAT_SINE;
 use super::direction::segments;
 use super::manifold::mix;
 use super::mesh::{DIRECTION_TOLERANCE, MAX_REACH_BEHIND_RATIO, ROUNDING_LENGTH_RATIO, within};
-use super::narrow::{Lists, Placed, Sink, turned_bounds};
+use super::narrow::turned_bounds;
+use super::piece::{Lists, Placed, Sink};
 use super::surface::{Place, Surface};
 use glam::DVec3;
 

@@ -34,6 +34,7 @@ pub mod mass;
 mod mesh;
 mod mesh_mesh;
 mod narrow;
+mod piece;
 pub mod ray;
 mod reduction;
 pub mod shape;

@@ -4,7 +4,7 @@
 //! piece, nine stay: those that touch first where the smaller piece tilts, and the deepest.
 
 use super::contact::Contact;
-use super::narrow::{Placed, Sink};
+use super::piece::{Placed, Sink};
 use glam::DVec3;
 
 /// Contacts whose normals differ by less (1 − cos) press on one plane: 0.8°.

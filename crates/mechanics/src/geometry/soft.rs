@@ -10,7 +10,8 @@
 
 use super::convex::{Core, Feature};
 use super::manifold::mix;
-use super::narrow::{Placed, Sink, turned_bounds};
+use super::narrow::turned_bounds;
+use super::piece::{Placed, Sink};
 use super::surface::Surface;
 use glam::DVec3;
 

@@ -14,7 +14,8 @@
 use super::collider::{Collider, Groups};
 use super::contact::Contact;
 use super::convex::{Core, Hull};
-use super::narrow::{Geometry, Placed, Sink, Workspace, turned_bounds};
+use super::narrow::turned_bounds;
+use super::piece::{Geometry, Placed, Sink, Workspace};
 use super::shape::{Invalid, Shape};
 use super::surface::Surface;
 use crate::math::pose::Pose;

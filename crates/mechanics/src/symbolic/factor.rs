@@ -364,11 +364,8 @@ mod tests {
     fn sample() -> (usize, usize, Vec<(u32, u32)>, Vec<f64>) {
         let (m, n) = (14usize, 10usize);
         let mut dense = vec![0.0; m * n];
-        let mut state = 7u64;
-        let mut next = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) as f64 / (1u64 << 31) as f64
-        };
+        let mut numbers = crate::math::random::Random::seeded(7);
+        let mut next = || numbers.unit();
         for k in 0..n - 2 {
             for _ in 0..4 {
                 let row = (next() * m as f64) as usize;

@@ -9,6 +9,7 @@ use cases::{ensure, for_all};
 use glam::{DQuat, DVec3};
 use signorini_mechanics::geometry::{Collider, Contact, Groups, Shape, World, matches};
 use signorini_solve::math::pose::Pose;
+use signorini_solve::math::random::Random;
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI, SQRT_2};
 
 /// Positions of order one, a few hundred roundings, and the 1e-9 within which directions count as

@@ -3,11 +3,8 @@
 use super::*;
 
 fn heap(count: usize) -> (Vec<Collider>, Vec<Pose>) {
-    let mut seed = 7u64;
-    let mut random = move || {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (seed >> 11) as f64 / (1u64 << 53) as f64
-    };
+    let mut numbers = Random::seeded(7);
+    let mut random = move || numbers.unit();
     let side = (count as f64).cbrt();
     let compound = vec![
         (Pose::at(DVec3::X * 0.3), sphere(0.4)),

@@ -12,7 +12,7 @@
 //!
 //! Cost: about `2 D³` operations per pair of blocks in a row of U and a column of L (Davis2006).
 
-use super::scratch::MinimumDegree;
+use super::order::MinimumDegree;
 
 const NONE: u32 = u32::MAX;
 

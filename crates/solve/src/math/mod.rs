@@ -3,22 +3,17 @@
 pub mod block_lu;
 pub mod cholesky_update;
 pub mod cliques;
-pub mod condensed;
 pub mod dense;
 pub mod double_double;
-pub mod front;
 pub mod ldlt;
 pub mod lists;
 pub mod lu;
-pub mod minimum_degree;
-pub mod multifrontal;
+pub mod order;
 pub mod polar;
 pub mod pose;
+pub mod random;
 pub mod scratch;
-pub mod semidefinite;
-pub mod skyline;
 pub mod sparse;
-pub mod updatable;
 
 /// The scalar product of two vectors of equal length.
 #[inline]

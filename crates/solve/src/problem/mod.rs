@@ -242,7 +242,7 @@ impl Problem {
                 });
             }
         }
-        self.J.rigid.check(&self.J)?;
+        self.J.check_rigid()?;
         for (what, values) in [
             ("H", &self.H.values),
             ("k", &self.k),

@@ -12,8 +12,6 @@
 //! may read either; a problem without it is the same problem. The inertia of a body is its block
 //! of H, and is not told again.
 
-use super::Invalid;
-use super::rows::{RowBlock, Rows};
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
 
@@ -131,17 +129,18 @@ impl RigidContacts {
         })
     }
 
-    /// True if a block is this contact, but for the rounding of a file.
-    pub fn agrees(&self, contact: &RigidContact, block: &RowBlock<'_>) -> bool {
+    /// True if these columns and values of three rows are this contact, but for the rounding of a
+    /// file.
+    pub(super) fn agrees(&self, contact: &RigidContact, columns: &[u32], values: &[f64]) -> bool {
         let six = UNKNOWNS_OF_BODY as u32;
-        let columns =
+        let own =
             self.sides(contact).into_iter().flatten().flat_map(|(_, b)| b.column..b.column + six);
-        let largest = block.values.iter().fold(0.0f64, |a, x| a.max(x.abs()));
+        let largest = values.iter().fold(0.0f64, |a, x| a.max(x.abs()));
         // What is not a number is not near.
         let near = |(a, b): (&f64, f64)| (a - b).abs() <= ROW_TOLERANCE * largest;
-        block.rows == 3
-            && block.columns.iter().copied().eq(columns)
-            && block.values.iter().zip(self.values(contact)).all(near)
+        columns.iter().copied().eq(own)
+            && values.len() == 3 * columns.len()
+            && values.iter().zip(self.values(contact)).all(near)
     }
 
     /// Keeps those contacts whose blocks are listed, ascending, as blocks 0, 1, …, and the bodies
@@ -181,44 +180,12 @@ impl RigidContacts {
             }
         }
     }
-
-    /// Looks at everything and names the first culprit.
-    pub(super) fn check(&self, rows: &Rows) -> Result<(), Invalid> {
-        let ascending = |what, values: &mut dyn Iterator<Item = u32>, limit: usize| {
-            let mut least = 0;
-            for (place, value) in values.enumerate() {
-                if (value as usize) < least || value as usize >= limit {
-                    let found = value as usize;
-                    return Err(Invalid::Index { what, place, found, wanted: limit });
-                }
-                least = value as usize + 1;
-            }
-            Ok(())
-        };
-        let columns = &mut self.bodies.iter().map(|body| body.column);
-        ascending("columns of rigid bodies", columns, rows.cols)?;
-        let blocks = &mut self.contacts.iter().map(|contact| contact.block);
-        ascending("blocks of rigid contacts", blocks, rows.block_count())?;
-        for contact in &self.contacts {
-            let block = contact.block as usize;
-            for &body in contact.bodies.iter().flatten() {
-                let (found, wanted) = (body as usize, self.bodies.len());
-                if found >= wanted {
-                    let (what, place) = ("bodies of a rigid contact", block);
-                    return Err(Invalid::Index { what, place, found, wanted });
-                }
-            }
-            if !self.agrees(contact, &rows.block(block)) {
-                return Err(Invalid::Contact { block });
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::{Invalid, Rows};
 
     /// Three bodies, the second of which owns the first unknowns; a contact of two, one with the
     /// ground, one block that is no contact.
@@ -247,7 +214,7 @@ mod tests {
     #[test]
     fn rows_are_made_of_frames_and_arms() {
         let rows = sample();
-        rows.rigid.check(&rows).unwrap();
+        rows.check_rigid().unwrap();
         let block = rows.block(0);
         assert_eq!(block.columns, [1, 2, 3, 4, 5, 6, 14, 15, 16, 17, 18, 19]);
         // The body with the first unknowns is the second of the contact.
@@ -285,7 +252,7 @@ mod tests {
         let wrong = |spoil: fn(&mut Rows)| {
             let mut rows = sample();
             spoil(&mut rows);
-            rows.rigid.check(&rows).unwrap_err()
+            rows.check_rigid().unwrap_err()
         };
         assert_eq!(wrong(|rows| rows.values[5] += 1e-6), Invalid::Contact { block: 0 });
         let arm = wrong(|rows| rows.rigid.contacts[1].arms[1][0] = f64::NAN);

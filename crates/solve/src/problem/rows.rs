@@ -8,6 +8,7 @@
 //! bodies itself, once per problem. What contacts of rigid bodies are made of stands beside their
 //! rows ([`RigidContacts`]), where it is known.
 
+use super::Invalid;
 use super::law::Law;
 use super::rigid::{RigidContact, RigidContacts};
 use crate::math::sparse::Csr;
@@ -189,6 +190,44 @@ impl Rows {
         self.rigid.rows(&contact, &mut columns, &mut values);
         self.push(3, &columns, &values);
         self.rigid.contacts.push(contact);
+    }
+
+    /// Looks at what is known of rigid contacts and names the first culprit.
+    pub(super) fn check_rigid(&self) -> Result<(), Invalid> {
+        let ascending = |what, values: &mut dyn Iterator<Item = u32>, limit: usize| {
+            let mut least = 0;
+            for (place, value) in values.enumerate() {
+                let found = value as usize;
+                if found < least || found >= limit {
+                    return Err(Invalid::Index { what, place, found, wanted: limit });
+                }
+                least = found + 1;
+            }
+            Ok(())
+        };
+        let RigidContacts { bodies, contacts } = &self.rigid;
+        let columns = &mut bodies.iter().map(|body| body.column);
+        ascending("columns of rigid bodies", columns, self.cols)?;
+        let blocks = &mut contacts.iter().map(|contact| contact.block);
+        ascending("blocks of rigid contacts", blocks, self.block_count())?;
+        for contact in contacts {
+            let place = contact.block as usize;
+            let unknown = contact.bodies.iter().flatten().find(|b| **b as usize >= bodies.len());
+            if let Some(&body) = unknown {
+                let (what, found) = ("bodies of a rigid contact", body as usize);
+                return Err(Invalid::Index { what, place, found, wanted: bodies.len() });
+            }
+            if !self.is_contact(contact) {
+                return Err(Invalid::Contact { block: place });
+            }
+        }
+        Ok(())
+    }
+
+    /// True if the block of a contact is made of it, but for the rounding of a file.
+    pub fn is_contact(&self, contact: &RigidContact) -> bool {
+        let block = self.block(contact.block as usize);
+        block.rows == 3 && self.rigid.agrees(contact, block.columns, block.values)
     }
 
     /// Columns and values of the last block.

@@ -309,6 +309,8 @@ pub fn stack(n: usize, ratio: f64) -> ProblemWithSolution {
 }
 
 /// Numbers between −1 and 1 that are the same everywhere (a 64-bit linear congruence, upper bits).
+/// The stored problems were drawn from it and stay what they are; everything else draws from
+/// [`crate::math::random`].
 pub struct Lcg(u64);
 
 impl Lcg {

@@ -20,7 +20,7 @@ use super::{
     Limits, ReducedSolver, Report, Solver, Status, StoppingCriteria, Unsupported,
     solve_by_own_preparation,
 };
-use crate::math::semidefinite::Semidefinite;
+use crate::math::ldlt::Semidefinite;
 use crate::math::sparse::Csr;
 use crate::problem::reduced::Reducer;
 use crate::problem::{Law, PreparedProblem, Problem, Reduced, Residual, Solution};

@@ -1,29 +1,31 @@
 //! Random problems: all laws, scales of eighteen decades, rows that repeat, oppose or depend on
 //! others, rows that contradict each other.
 
+use signorini_solve::math::random;
 use signorini_solve::math::sparse::Csr;
 use signorini_solve::problem::{Law, Problem, Rows};
 
-/// A small generator of random numbers (splitmix64).
-pub struct Random(pub u64);
+/// Random choices, from the one generator.
+pub struct Random(random::Random);
 
 impl Random {
+    pub fn new(state: u64) -> Random {
+        Random(random::Random::new(state))
+    }
+
     pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.bits()
     }
 
     pub fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+        self.0.unit()
     }
 
     pub fn signed(&mut self) -> f64 {
-        2.0 * self.unit() - 1.0
+        self.0.signed()
     }
 
+    /// The numbers of random problems that notes and tests name rest on the remainder.
     pub fn below(&mut self, n: usize) -> usize {
         (self.bits() % n as u64) as usize
     }
@@ -235,7 +237,7 @@ pub enum Made {
 /// Problem number `seed`: two fifths of the first two kinds, a fifth of the last; half of those
 /// with cones under Coulomb's law; and a ray that proves a contradiction.
 pub fn numbered(seed: u64) -> (Problem, Made, Option<Vec<f64>>) {
-    let mut random = Random(seed ^ 0x0acc_e97e);
+    let mut random = Random::new(seed ^ 0x0acc_e97e);
     let (problem, made, ray) = match seed % 10 {
         0..4 => (anyhow(&mut random), Made::Anyhow, None),
         4..8 => (feasible(&mut random), Made::Feasible, None),

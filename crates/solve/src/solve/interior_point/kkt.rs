@@ -16,18 +16,15 @@
 //! times as long without them), nor rows coupled to others by compliance.
 //!
 //! Order of elimination: as the bodies are numbered, each row right after the last that it touches,
-//! if the factor stays narrow so (a chain, [`crate::math::skyline`]); else minimum degree; where
+//! if the factor stays narrow so (a chain, [`crate::math::envelope`]); else minimum degree; where
 //! masses span more than [`EXTREME_MASS_RATIO`], light unknowns first and each row right after the
 //! last unknown that it touches, without which heavy bodies on light ones lose all digits; small
 //! systems of that kind are factored in twice the precision ([`crate::math::double_double`]).
 
 use super::cone::{IDENTITY_DIRECTION, Kind, rotate};
 use super::scaled::{EXTREME_MASS_RATIO, Scaled};
-use crate::math::condensed::{self, Condensed, Group};
-use crate::math::double_double::Envelope;
-use crate::math::ldlt::{BadPivot, Ldlt, Ordering};
-use crate::math::multifrontal::Multifrontal;
-use crate::math::skyline::Skyline;
+use crate::math::ldlt::condensed::{self, Condensed, Group};
+use crate::math::ldlt::{BadPivot, DoubleEnvelope, Envelope, Fronts, Ldlt, Ordering};
 use crate::math::sparse::Csr;
 
 /// Such systems are factored in twice the working precision if their factor has at most so many
@@ -70,20 +67,20 @@ enum Factor {
     #[default]
     None,
     /// As the bodies are numbered.
-    Narrow(Box<Skyline>),
+    Narrow(Box<Envelope>),
     /// In the order of least fill.
-    Fronts(Box<Multifrontal>),
+    Fronts(Box<Fronts>),
     /// Light unknowns first.
     Ordered(Box<Ldlt>),
     /// Light unknowns first, in twice the precision.
-    DoubleDouble(Box<Envelope>),
+    DoubleDouble(Box<DoubleEnvelope>),
 }
 
 impl Factor {
     fn solve(&mut self, x: &mut [f64]) {
         match self {
             Factor::None => {}
-            Factor::Narrow(skyline) => skyline.solve(x),
+            Factor::Narrow(envelope) => envelope.solve(x),
             Factor::Fronts(fronts) => fronts.solve(x),
             Factor::Ordered(ldlt) => ldlt.solve(x),
             Factor::DoubleDouble(envelope) => envelope.solve(x),
@@ -149,7 +146,7 @@ impl Kkt {
             unknowns
                 .sort_by(|&i, &j| scaled.column[i as usize].total_cmp(&scaled.column[j as usize]));
             let order = rows_after(scaled, &unknowns);
-            match Envelope::analyse(lower, &order, MAX_DOUBLE_DOUBLE_ENTRIES) {
+            match DoubleEnvelope::analyse(lower, &order, MAX_DOUBLE_DOUBLE_ENTRIES) {
                 Some(envelope) => Factor::DoubleDouble(Box::new(envelope)),
                 None => Factor::Ordered(Box::new(Ldlt::analyse(lower, Ordering::Given(&order)))),
             }
@@ -161,13 +158,13 @@ impl Kkt {
                 .map(|&i| index[i as usize])
                 .filter(|&c| c != u32::MAX)
                 .collect();
-            match Skyline::analyse(lower, order, MAX_NARROW_ROW * lower.rows) {
-                Some(skyline) => Factor::Narrow(Box::new(skyline)),
+            match Envelope::analyse(lower, order, MAX_NARROW_ROW * lower.rows) {
+                Some(envelope) => Factor::Narrow(Box::new(envelope)),
                 None => {
                     let blocks = natural_blocks(scaled);
                     let blocks: Vec<u32> =
                         self.condensed.kept.iter().map(|&i| blocks[i as usize]).collect();
-                    Factor::Fronts(Box::new(Multifrontal::analyse(lower, &blocks)))
+                    Factor::Fronts(Box::new(Fronts::analyse(lower, &blocks)))
                 }
             }
         };
@@ -217,7 +214,7 @@ impl Kkt {
         let (left, kept) = (&self.condensed.lower, &self.condensed.kept);
         let factored = match &mut self.factor {
             Factor::None => Ok(()),
-            Factor::Narrow(skyline) => skyline.factor(&left.values, &self.signs),
+            Factor::Narrow(envelope) => envelope.factor(&left.values, &self.signs),
             Factor::Fronts(fronts) => fronts.factor(&left.values, &self.signs),
             Factor::Ordered(ldlt) => ldlt.factor(&left.values, &self.signs),
             Factor::DoubleDouble(envelope) => {

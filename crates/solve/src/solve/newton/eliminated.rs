@@ -449,18 +449,18 @@ fn inverted(matrix: &[f64; 9], d: usize) -> Option<[f64; 9]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::random::Random;
     use crate::problem::Law;
-    use crate::problem::test_problems::Lcg;
 
     /// `width` unknowns per body, a chain of bodies with two contacts between neighbours.
     fn step_is_right(bodies: usize, width: usize) {
-        let (mut draw, n) = (Lcg::new(7), bodies * width);
+        let (mut draw, n) = (Random::seeded(7), bodies * width);
         let mass: Vec<f64> = (0..n).map(|i| 1.0 + (i % width) as f64).collect();
         let (mut rows, mut laws) = (Rows::new(n), Vec::new());
         for k in 0..2 * (bodies - 1) {
             let first = (k / 2) * width;
             let columns: Vec<u32> = (first..first + 2 * width).map(|c| c as u32).collect();
-            let values: Vec<f64> = (0..3 * columns.len()).map(|_| draw.draw()).collect();
+            let values: Vec<f64> = (0..3 * columns.len()).map(|_| draw.signed()).collect();
             rows.push(3, &columns, &values);
             laws.push(Law::Coulomb { mu: 0.5, rows: 3 });
         }
@@ -468,7 +468,7 @@ mod tests {
         let mut blocks = Blocks::default();
         blocks.set(&laws, &rows.row_starts, &vec![1.0; laws.len()]);
         let (y, u): (Vec<f64>, Vec<f64>) =
-            ((0..m).map(|_| draw.draw()).collect(), (0..m).map(|_| draw.draw()).collect());
+            ((0..m).map(|_| draw.signed()).collect(), (0..m).map(|_| draw.signed()).collect());
         let piece = |k: usize| Piece::of(&laws[k], &y[blocks.range(k)], &u[blocks.range(k)]);
         let pieces: Vec<Piece> = (0..laws.len()).map(piece).collect();
         let interface: Vec<u32> = (0..n as u32).collect();

@@ -221,9 +221,9 @@ fn difference((now, base): (&Piece, &Piece), eps: f64, x: &[f64], u: &[f64]) -> 
 mod tests {
     use super::*;
     use crate::math::norm;
+    use crate::math::random::Random;
     use crate::math::sparse::Csr;
     use crate::problem::Law;
-    use crate::problem::test_problems::Lcg;
     use crate::solve::newton::delassus::Delassus;
 
     /// Pieces in which block k is open, sticks or slips by turns, `turn` being the angle by which
@@ -244,11 +244,11 @@ mod tests {
     /// A chain of contacts, each of which moves its neighbours; 60 of them are factored as a sparse
     /// matrix.
     fn chain(count: usize) -> Delassus {
-        let (m, mut draw, mut entries) = (3 * count, Lcg::new(3), Vec::new());
+        let (m, mut draw, mut entries) = (3 * count, Random::seeded(3), Vec::new());
         for i in 0..m {
             entries.push((i as u32, i as u32, 2.0));
             for j in i + 1..(i + 5).min(m) {
-                let x = 0.3 * draw.draw();
+                let x = 0.3 * draw.signed();
                 entries.extend([(i as u32, j as u32, x), (j as u32, i as u32, x)]);
             }
         }

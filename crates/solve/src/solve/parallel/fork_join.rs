@@ -30,8 +30,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-/// After so many long waits since they were asked for the helpers count as busy, and the caller goes
-/// on alone.
+/// After so many long waits since they were asked for the helpers count as busy, and the caller
+/// goes on alone.
 pub const MAX_LONG_WAITS: usize = 2;
 
 /// A claim counter: the number of the task, whether the helper took an index, how many indices are

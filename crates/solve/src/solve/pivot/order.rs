@@ -10,9 +10,8 @@
 //!    degree on the quotient graph, as in (AmestoyDavisDuff1996) with exact degrees).
 
 use crate::math::cliques::Cliques;
-use crate::math::ldlt::{Ldlt, Ordering};
+use crate::math::ldlt::{Ldlt, Ordering, Updatable};
 use crate::math::sparse::Csr;
-use crate::math::updatable::Updatable;
 use crate::problem::Problem;
 use std::collections::BTreeMap;
 

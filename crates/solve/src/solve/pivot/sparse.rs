@@ -4,8 +4,8 @@ use super::order::analyse;
 use super::walk::{Basis, Response};
 use crate::math::cliques::CliqueFactor;
 use crate::math::double_double::DoubleDouble;
+use crate::math::ldlt::Updatable;
 use crate::math::sparse::Csr;
-use crate::math::updatable::Updatable;
 use crate::problem::Problem;
 
 /// Stiffness below this part of `Σ|J_ij dv_j|` is cancellation between rows that depend on each

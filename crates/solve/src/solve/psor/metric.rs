@@ -70,13 +70,13 @@ pub(super) fn scaled(law: &Law, s: &[f64; MAX_ROWS]) -> Law {
 #[cfg(test)]
 mod tests {
     use super::largest_eigenvalue;
-    use crate::problem::test_problems::Lcg;
+    use crate::math::random::Random;
 
     #[test]
     fn the_largest_eigenvalue_is_one() {
-        let mut x = Lcg::new(3);
+        let mut x = Random::seeded(3);
         for _ in 0..200 {
-            let g: [f64; 9] = std::array::from_fn(|_| x.draw());
+            let g: [f64; 9] = std::array::from_fn(|_| x.signed());
             let mut a: [f64; 9] =
                 std::array::from_fn(|i| (0..3).map(|k| g[i / 3 * 3 + k] * g[i % 3 * 3 + k]).sum());
             let trace = (a[0] + a[4] + a[8]) / 3.0;

@@ -346,9 +346,9 @@ mod tests {
     fn interfaces_of_one_round_have_no_part_in_common() {
         // Owners at random: every subdomain has a interface with every other one, more than there
         // are rounds for.
-        let mut x = crate::problem::test_problems::Lcg::new(7);
+        let mut x = crate::math::random::Random::seeded(7);
         let count = 3 * BLOCKS_PER_SUBDOMAIN;
-        let mut any = || (0.5 * (x.draw() + 1.0) * count as f64) as u32 % count as u32;
+        let mut any = || (0.5 * (x.signed() + 1.0) * count as f64) as u32 % count as u32;
         let pairs: Vec<[u32; 2]> = (0..8 * BLOCKS_PER_SUBDOMAIN).map(|_| [any(), any()]).collect();
         let subdomains = cut(count, pairs.iter().copied());
         assert_eq!((subdomains.number, subdomains.rounds), (8, MAX_INTERFACE_ROUNDS));

@@ -2,8 +2,9 @@
 
 #[cfg(test)]
 use super::*;
+use crate::math::random::Random;
 use crate::math::sparse::Csr;
-use crate::problem::test_problems::{self, Lcg, ProblemWithSolution};
+use crate::problem::test_problems::{self, ProblemWithSolution};
 use crate::problem::{RigidBody, RigidContact};
 use crate::problem::{Rows, Tolerance};
 use crate::solve::Status;
@@ -59,15 +60,14 @@ fn usual(work: u64) -> StoppingCriteria {
 /// `count` bodies in a ring with random rows (three each, normal first) between neighbours, every
 /// fourth body to the ground.
 pub(super) fn ring(count: usize, law: Law, seed: u64) -> Problem {
-    let mut x = Lcg::new(seed);
+    let mut x = Random::seeded(seed);
     let n = 6 * count;
     let mut triplets = Vec::new();
     for b in 0..count {
         // A full inertia: L Lᵀ of a random lower triangle.
-        let l: [f64; 9] =
-            std::array::from_fn(
-                |i| if i / 3 > i % 3 { 0.1 * x.draw() } else { 0.3 + 0.1 * x.draw() },
-            );
+        let l: [f64; 9] = std::array::from_fn(|i| {
+            if i / 3 > i % 3 { 0.1 * x.signed() } else { 0.3 + 0.1 * x.signed() }
+        });
         for i in 0..3 {
             triplets.push(((6 * b + i) as u32, (6 * b + i) as u32, 1.0));
             for j in 0..3 {
@@ -82,7 +82,7 @@ pub(super) fn ring(count: usize, law: Law, seed: u64) -> Problem {
         J: Rows::new(n),
         ..Problem::default()
     };
-    problem.k = (0..n).map(|_| x.draw()).collect();
+    problem.k = (0..n).map(|_| x.signed()).collect();
     for b in (0..count).chain((count..2 * count).step_by(4)) {
         let (first, second) = (b % count, (b + 1) % count);
         let mut columns: Vec<u32> = (6 * first..6 * first + 6).map(|c| c as u32).collect();
@@ -90,11 +90,11 @@ pub(super) fn ring(count: usize, law: Law, seed: u64) -> Problem {
             columns.extend((6 * second..6 * second + 6).map(|c| c as u32));
         }
         columns.sort_unstable();
-        let values: Vec<f64> = (0..law.rows() * columns.len()).map(|_| x.draw()).collect();
+        let values: Vec<f64> = (0..law.rows() * columns.len()).map(|_| x.signed()).collect();
         problem.J.push(law.rows(), &columns, &values);
         problem.laws.push(law);
     }
-    problem.w = (0..problem.J.len()).map(|_| 0.1 * x.draw()).collect();
+    problem.w = (0..problem.J.len()).map(|_| 0.1 * x.signed()).collect();
     problem.E = vec![0.0; problem.J.len()];
     problem
 }
@@ -118,21 +118,21 @@ fn oppose(problem: &mut Problem) {
 /// Balls of several sizes, or pebbles, in any attitude on a line, each touching the next two and
 /// the ground now and then, with angular velocities in the axes of each body. With a drum all of
 /// them touch the first, whose mass and inertia are so many times larger.
-fn stones(count: usize, round: bool, drum: Option<[f64; 2]>, x: &mut Lcg) -> Problem {
+fn stones(count: usize, round: bool, drum: Option<[f64; 2]>, x: &mut Random) -> Problem {
     let mut bodies = Vec::new();
     let mut diagonal = Vec::new();
     for _ in 0..count {
-        let (mass, inertia) = (1.0 + 0.5 * x.draw(), 0.3 + 0.1 * x.draw());
+        let (mass, inertia) = (1.0 + 0.5 * x.signed(), 0.3 + 0.1 * x.signed());
         let [second, third] =
-            if round { [inertia; 2] } else { [inertia * (1.0 + 0.4 * x.draw()), 2.0 * inertia] };
+            if round { [inertia; 2] } else { [inertia * (1.0 + 0.4 * x.signed()), 2.0 * inertia] };
         diagonal.extend([mass, mass, mass, inertia, second, third]);
-        let attitude = DQuat::from_vec4(draw(x).extend(x.draw()).normalize()).to_array();
+        let attitude = DQuat::from_vec4(draw(x).extend(x.signed()).normalize()).to_array();
         bodies.push(RigidBody { column: 6 * bodies.len() as u32, attitude });
     }
     let [mass, inertia] = drum.unwrap_or([1.0; 2]);
     diagonal[..3].iter_mut().for_each(|h| *h *= mass);
     diagonal[3..6].iter_mut().for_each(|h| *h *= inertia);
-    let k: Vec<f64> = diagonal.iter().map(|h| h * x.draw()).collect();
+    let k: Vec<f64> = diagonal.iter().map(|h| h * x.signed()).collect();
     let mut problem =
         Problem { H: Csr::diagonal(&diagonal), k, J: Rows::new(6 * count), ..Problem::default() };
     problem.J.rigid.bodies = bodies;
@@ -166,7 +166,7 @@ fn frames_and_arms_are_the_same_rows() {
         (psor.system.parts().lanes.storage(), report.status, solution)
     };
     for (round, form) in [(true, Storage::Round), (false, Storage::Frame)] {
-        let mut problem = stones(300, round, None, &mut Lcg::new(9));
+        let mut problem = stones(300, round, None, &mut Random::seeded(9));
         for case in ["cone", "coulomb", "joints"] {
             match case {
                 // The shift is lagged: it is read off the velocities of the same lanes.
@@ -197,7 +197,7 @@ fn frames_and_arms_are_the_same_rows() {
         assert_eq!(solved(&problem, 0).0, Storage::Rigid);
     }
     // One body that is not round: no longer balls.
-    let mut egg = stones(300, true, None, &mut Lcg::new(9));
+    let mut egg = stones(300, true, None, &mut Random::seeded(9));
     *egg.H.values.last_mut().unwrap() *= 1.5;
     assert_eq!(solved(&egg, 0).0, Storage::Frame);
 }
@@ -309,7 +309,7 @@ fn contacts_with_a_hub_body_are_swept_together_and_the_energy_falls() {
         ([1.0, 1.0], false),
     ] {
         for (round, cache) in [(true, usize::MAX), (true, 0), (false, 0)] {
-            let problem = stones(400, round, Some(drum), &mut Lcg::new(21));
+            let problem = stones(400, round, Some(drum), &mut Random::seeded(21));
             let mut prepared = PreparedProblem::of(&problem).unwrap();
             let settings = Settings { stop: usual(20_000), cache, ..Settings::default() };
             let (mut system, mut x) = (System::default(), state::State::default());
@@ -354,7 +354,7 @@ fn contacts_with_a_hub_body_are_swept_together_and_the_energy_falls() {
 
 #[test]
 fn a_shift_is_lagged_among_contacts_with_a_hub_body() {
-    let mut problem = stones(400, true, Some([100.0; 2]), &mut Lcg::new(22));
+    let mut problem = stones(400, true, Some([100.0; 2]), &mut Random::seeded(22));
     problem.laws.fill(Law::Coulomb { mu: 0.4, rows: 3 });
     let (report, solution) =
         solve(&problem, Settings { stop: usual(20_000), ..Settings::default() });
@@ -385,7 +385,7 @@ fn the_bits_do_not_depend_on_threads() {
         [(true, None), (false, None), (true, Some([100.0; 2])), (false, Some([100.0; 2]))]
     {
         same_bits(
-            &stones(3_000, round, drum, &mut Lcg::new(23)),
+            &stones(3_000, round, drum, &mut Random::seeded(23)),
             Settings { cache: 0, ..Settings::default() },
         );
     }

@@ -144,9 +144,8 @@ impl Layout {
         });
         let form = if round { Storage::Round } else { Storage::Frame };
         // J is what counts: a block that is not as it is said to be stays as it is.
-        let known = |k: usize| {
-            rigid.of_block(k).is_some_and(|contact| rigid.agrees(contact, &problem.J.block(k)))
-        };
+        let known =
+            |k: usize| rigid.of_block(k).is_some_and(|contact| problem.J.is_contact(contact));
         if !settings.far(count, form) || !blocks().all(known) {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Four numbers at a time.
 //!
-//! [`F64x4`] has two forms with the same operations in the same order: [`Avx2`] is one AVX
-//! register, [`Scalar`] four numbers for any processor. What is fused is written so
+//! [`F64x4`] has two forms with the same operations in the same order: [`Avx2`] is one AVX register
+//! (pulp's operations), [`Scalar`] four numbers for any processor. What is fused is written so
 //! ([`F64x4::mul_add`]), so that both agree to the bit (and a processor without fused operations is
 //! right, but slow); the tests of this folder hold them against plain safe code.
 
@@ -155,19 +155,27 @@ pub(crate) use wide::Avx2;
 #[cfg(target_arch = "x86_64")]
 mod wide {
     use super::{F64x4, LANES};
+    use pulp::x86::V3;
     use std::arch::x86_64::*;
 
-    /// Four numbers in one register; exists only where the processor has AVX2 and fused operations.
+    /// Four numbers in one register, and pulp's proof that the processor has AVX2 and fused
+    /// operations, which all operations but loads and stores rest on.
     #[derive(Clone, Copy)]
-    pub(crate) struct Avx2(__m256d);
+    pub(crate) struct Avx2(__m256d, V3);
 
-    // SAFETY of all blocks below: an `Avx2` exists, hence the processor has AVX2 and FMA (see
-    // `F64x4::splat`).
+    impl Avx2 {
+        #[inline(always)]
+        fn of(self, x: __m256d) -> Avx2 {
+            Avx2(x, self.1)
+        }
+    }
+
     impl F64x4 for Avx2 {
         #[inline(always)]
         unsafe fn splat(x: f64) -> Avx2 {
             // SAFETY: the caller's promise.
-            Avx2(unsafe { _mm256_set1_pd(x) })
+            let machine = unsafe { V3::new_unchecked() };
+            Avx2(machine.avx._mm256_set1_pd(x), machine)
         }
         #[inline(always)]
         fn prefetch(from: *const f64) {
@@ -177,7 +185,7 @@ mod wide {
         #[inline(always)]
         unsafe fn load(from: *const f64) -> Avx2 {
             // SAFETY: the caller's promise.
-            Avx2(unsafe { _mm256_loadu_pd(from) })
+            unsafe { Avx2(_mm256_loadu_pd(from), V3::new_unchecked()) }
         }
         #[inline(always)]
         unsafe fn store(self, to: *mut f64) {
@@ -186,111 +194,94 @@ mod wide {
         }
         #[inline(always)]
         fn add(self, other: Avx2) -> Avx2 {
-            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            Avx2(unsafe { _mm256_add_pd(self.0, other.0) })
+            self.of(self.1.avx._mm256_add_pd(self.0, other.0))
         }
         #[inline(always)]
         fn sub(self, other: Avx2) -> Avx2 {
-            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            Avx2(unsafe { _mm256_sub_pd(self.0, other.0) })
+            self.of(self.1.avx._mm256_sub_pd(self.0, other.0))
         }
         #[inline(always)]
         fn mul(self, other: Avx2) -> Avx2 {
-            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            Avx2(unsafe { _mm256_mul_pd(self.0, other.0) })
+            self.of(self.1.avx._mm256_mul_pd(self.0, other.0))
         }
         #[inline(always)]
         fn mul_add(self, by: Avx2, add: Avx2) -> Avx2 {
-            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            Avx2(unsafe { _mm256_fmadd_pd(self.0, by.0, add.0) })
+            self.of(self.1.fma._mm256_fmadd_pd(self.0, by.0, add.0))
         }
         #[inline(always)]
         fn minus_product(self, a: Avx2, b: Avx2) -> Avx2 {
-            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            Avx2(unsafe { _mm256_fnmadd_pd(a.0, b.0, self.0) })
+            self.of(self.1.fma._mm256_fnmadd_pd(a.0, b.0, self.0))
         }
         #[inline(always)]
         fn div(self, other: Avx2) -> Avx2 {
-            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            Avx2(unsafe { _mm256_div_pd(self.0, other.0) })
+            self.of(self.1.avx._mm256_div_pd(self.0, other.0))
         }
         #[inline(always)]
         fn sqrt(self) -> Avx2 {
-            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            Avx2(unsafe { _mm256_sqrt_pd(self.0) })
+            self.of(self.1.avx._mm256_sqrt_pd(self.0))
         }
         #[inline(always)]
         fn at_least(self, least: Avx2) -> Avx2 {
             // The second operand where either is not a number.
-            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            Avx2(unsafe { _mm256_max_pd(least.0, self.0) })
+            self.of(self.1.avx._mm256_max_pd(least.0, self.0))
         }
         #[inline(always)]
         fn where_le(self, other: Avx2, a: Avx2, b: Avx2) -> Avx2 {
-            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            Avx2(unsafe {
-                _mm256_blendv_pd(other.0, self.0, _mm256_cmp_pd::<_CMP_LE_OQ>(a.0, b.0))
-            })
+            let avx = self.1.avx;
+            let mask = avx._mm256_cmp_pd::<_CMP_LE_OQ>(a.0, b.0);
+            self.of(avx._mm256_blendv_pd(other.0, self.0, mask))
         }
         #[inline(always)]
         fn all_le(self, other: Avx2) -> bool {
-            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            unsafe { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, other.0)) == 0b1111 }
+            let avx = self.1.avx;
+            avx._mm256_movemask_pd(avx._mm256_cmp_pd::<_CMP_LE_OQ>(self.0, other.0)) == 0b1111
         }
         #[inline(always)]
         fn transpose(x: [Avx2; 4]) -> [Avx2; 4] {
-            let [a, b, c, d] = x.map(|x| x.0);
-            // SAFETY: an `Avx2` exists, hence the processor has AVX2 and FMA.
-            unsafe {
-                let (ab, ba) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
-                let (cd, dc) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
-                [
-                    Avx2(_mm256_permute2f128_pd::<0x20>(ab, cd)),
-                    Avx2(_mm256_permute2f128_pd::<0x20>(ba, dc)),
-                    Avx2(_mm256_permute2f128_pd::<0x31>(ab, cd)),
-                    Avx2(_mm256_permute2f128_pd::<0x31>(ba, dc)),
-                ]
-            }
+            let ([a, b, c, d], one, avx) = ([x[0].0, x[1].0, x[2].0, x[3].0], x[0], x[0].1.avx);
+            let (ab, ba) = (avx._mm256_unpacklo_pd(a, b), avx._mm256_unpackhi_pd(a, b));
+            let (cd, dc) = (avx._mm256_unpacklo_pd(c, d), avx._mm256_unpackhi_pd(c, d));
+            [
+                one.of(avx._mm256_permute2f128_pd::<0x20>(ab, cd)),
+                one.of(avx._mm256_permute2f128_pd::<0x20>(ba, dc)),
+                one.of(avx._mm256_permute2f128_pd::<0x31>(ab, cd)),
+                one.of(avx._mm256_permute2f128_pd::<0x31>(ba, dc)),
+            ]
         }
         #[inline(always)]
         unsafe fn load_pairs(from: [*const f64; LANES]) -> [Avx2; 2] {
             // SAFETY: the caller's promise.
-            unsafe {
-                let (ac, bd) = (two_pairs(from[0], from[2]), two_pairs(from[1], from[3]));
-                [Avx2(_mm256_unpacklo_pd(ac, bd)), Avx2(_mm256_unpackhi_pd(ac, bd))]
-            }
+            let (machine, [a, b, c, d]) = unsafe {
+                let pairs = [
+                    _mm_loadu_pd(from[0]),
+                    _mm_loadu_pd(from[1]),
+                    _mm_loadu_pd(from[2]),
+                    _mm_loadu_pd(from[3]),
+                ];
+                (V3::new_unchecked(), pairs)
+            };
+            let avx = machine.avx;
+            let ac = avx._mm256_insertf128_pd::<1>(avx._mm256_castpd128_pd256(a), c);
+            let bd = avx._mm256_insertf128_pd::<1>(avx._mm256_castpd128_pd256(b), d);
+            [
+                Avx2(avx._mm256_unpacklo_pd(ac, bd), machine),
+                Avx2(avx._mm256_unpackhi_pd(ac, bd), machine),
+            ]
         }
         #[inline(always)]
-        unsafe fn add_pairs(x: [Avx2; 2], to: [*mut f64; LANES]) {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let (ac, bd) =
-                    (_mm256_unpacklo_pd(x[0].0, x[1].0), _mm256_unpackhi_pd(x[0].0, x[1].0));
-                add_pair(_mm256_castpd256_pd128(ac), to[0]);
-                add_pair(_mm256_castpd256_pd128(bd), to[1]);
-                add_pair(_mm256_extractf128_pd::<1>(ac), to[2]);
-                add_pair(_mm256_extractf128_pd::<1>(bd), to[3]);
+        unsafe fn add_pairs([x, y]: [Avx2; 2], to: [*mut f64; LANES]) {
+            let avx = x.1.avx;
+            let (ac, bd) = (avx._mm256_unpacklo_pd(x.0, y.0), avx._mm256_unpackhi_pd(x.0, y.0));
+            let pairs = [
+                avx._mm256_castpd256_pd128(ac),
+                avx._mm256_castpd256_pd128(bd),
+                avx._mm256_extractf128_pd::<1>(ac),
+                avx._mm256_extractf128_pd::<1>(bd),
+            ];
+            for (pair, to) in pairs.into_iter().zip(to) {
+                // SAFETY: the caller's promise.
+                unsafe { _mm_storeu_pd(to, x.1.sse2._mm_add_pd(_mm_loadu_pd(to), pair)) }
             }
-        }
-    }
-
-    /// # Safety
-    /// There are two numbers, and the processor has AVX2.
-    #[inline(always)]
-    unsafe fn add_pair(x: __m128d, to: *mut f64) {
-        // SAFETY: the caller's promise.
-        unsafe { _mm_storeu_pd(to, _mm_add_pd(_mm_loadu_pd(to), x)) }
-    }
-
-    /// Two numbers from one place, two from another.
-    ///
-    /// # Safety
-    /// The numbers are there, and the processor has AVX2.
-    #[inline(always)]
-    unsafe fn two_pairs(low: *const f64, high: *const f64) -> __m256d {
-        // SAFETY: the caller's promise.
-        unsafe {
-            _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd(low)), _mm_loadu_pd(high))
         }
     }
 }

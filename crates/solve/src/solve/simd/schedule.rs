@@ -12,8 +12,8 @@ use super::LANES;
 use super::f64x4::{Avx2, F64x4};
 use super::kernel::{Colour, Groups, Kinds, Run};
 use super::laws::Local;
-use super::shift::Change;
 use crate::solve::parallel::WorkerGroup;
+use crate::solve::parallel::passes::MAX_DIFFERENCES;
 use std::ops::Range;
 
 /// Groups of lanes per chunk, the unit of parallel work.
@@ -135,6 +135,33 @@ pub(crate) struct Lanes {
     sums: Vec<f64>,
     /// What an update of the lagged shift changes, subdomain by subdomain; work space.
     pub(super) changes: Vec<Change>,
+}
+
+/// Vectors that an update of the lagged shift may be asked for: a point, and the differences that led to it.
+pub(crate) const MAX_DIRECTIONS: usize = MAX_DIFFERENCES + 1;
+
+/// What an update has changed: the energy of the change, and its products with the vectors asked
+/// for.
+#[derive(Clone, Copy)]
+pub(crate) struct Change {
+    /// ½ Σ (s⁺ − s)², J.
+    pub energy: f64,
+    pub along: [f64; MAX_DIRECTIONS],
+}
+
+impl Change {
+    pub(crate) const NONE: Change = Change { energy: 0.0, along: [0.0; MAX_DIRECTIONS] };
+
+    pub(crate) fn add(&mut self, other: &Change) {
+        self.energy += other.energy;
+        self.along.iter_mut().zip(&other.along).for_each(|(sum, x)| *sum += x);
+    }
+
+    /// Adds the change of the shift at one place.
+    pub(crate) fn add_one(&mut self, change: f64, at: usize, along: &[&[f64]]) {
+        self.energy += 0.5 * change * change;
+        self.along.iter_mut().zip(along).for_each(|(sum, d)| *sum += change * d[at]);
+    }
 }
 
 /// A point that is swept: velocities, reactions, and where reactions are written as well.

@@ -16,36 +16,9 @@ use super::forms::Form;
 use super::frames::in_form;
 use super::kernel::{Colour, Groups, Run};
 use super::laws::Cone;
+pub(crate) use super::schedule::{Change, MAX_DIRECTIONS};
 use super::schedule::{Lanes, Shared};
 use crate::solve::parallel::WorkerGroup;
-use crate::solve::parallel::passes::MAX_DIFFERENCES;
-
-/// Vectors that may be asked for: a point, and the differences that led to it.
-pub(crate) const MAX_DIRECTIONS: usize = MAX_DIFFERENCES + 1;
-
-/// What an update has changed: the energy of the change, and its products with the vectors asked
-/// for.
-#[derive(Clone, Copy)]
-pub(crate) struct Change {
-    /// ½ Σ (s⁺ − s)², J.
-    pub energy: f64,
-    pub along: [f64; MAX_DIRECTIONS],
-}
-
-impl Change {
-    pub(crate) const NONE: Change = Change { energy: 0.0, along: [0.0; MAX_DIRECTIONS] };
-
-    pub(crate) fn add(&mut self, other: &Change) {
-        self.energy += other.energy;
-        self.along.iter_mut().zip(&other.along).for_each(|(sum, x)| *sum += x);
-    }
-
-    /// Adds the change of the shift at one place.
-    pub(crate) fn add_one(&mut self, change: f64, at: usize, along: &[&[f64]]) {
-        self.energy += 0.5 * change * change;
-        self.along.iter_mut().zip(along).for_each(|(sum, d)| *sum += change * d[at]);
-    }
-}
 
 /// By place of r̂: the scaled mu on normal rows whose shift is lagged (else 0), q̂, and the shift in
 /// it.

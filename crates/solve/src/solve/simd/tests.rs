@@ -6,16 +6,16 @@ use super::frames::{Body, Frame, Round, Storage, in_form};
 use super::kernel::{Groups, Run};
 use super::laws::{Cone, Coulomb, Local, coulomb_parameters};
 use super::*;
+use crate::math::random::Random;
 use crate::problem::Law;
-use crate::problem::test_problems::Lcg;
 use glam::DVec3;
 
-pub(crate) fn draw(x: &mut Lcg) -> DVec3 {
-    DVec3::new(x.draw(), x.draw(), x.draw())
+pub(crate) fn draw(x: &mut Random) -> DVec3 {
+    DVec3::new(x.signed(), x.signed(), x.signed())
 }
 
 /// Three orthonormal directions.
-pub(crate) fn frame(x: &mut Lcg) -> [DVec3; 3] {
+pub(crate) fn frame(x: &mut Random) -> [DVec3; 3] {
     let n = draw(x).normalize();
     let t = n.cross(draw(x)).normalize();
     [n, t, n.cross(t)]
@@ -185,7 +185,7 @@ enum Arms {
 /// Contacts of separate pairs of bodies, the last ones with the ground or missing; and a state.
 fn contacts<L: Local>(
     groups: usize,
-    x: &mut Lcg,
+    x: &mut Random,
     (storage, arms): (Storage, Arms),
     parameters: impl Fn(f64, &[f64]) -> Vec<f64>,
 ) -> (Groups<L>, Vec<f64>, Vec<f64>) {
@@ -201,9 +201,9 @@ fn contacts<L: Local>(
             }
             let ground = g + 1 == groups;
             let mut rows: Vec<f64> =
-                (0..36).map(|i| if ground && i % 12 >= 6 { 0.0 } else { x.draw() }).collect();
+                (0..36).map(|i| if ground && i % 12 >= 6 { 0.0 } else { x.signed() }).collect();
             // Two masses: both linear parts are one direction over the roots of them.
-            let roots = [1.5 + x.draw(), if ground { 0.0 } else { 1.5 + x.draw() }];
+            let roots = [1.5 + x.signed(), if ground { 0.0 } else { 1.5 + x.signed() }];
             for i in (0..36).filter(|i| i % 12 < 3) {
                 rows[i] *= roots[0];
                 rows[i + 6] = -rows[i] / roots[0] * roots[1];
@@ -239,7 +239,7 @@ fn contacts<L: Local>(
                     rows[12 * i..12 * (i + 1)].copy_from_slice(sides.as_flattened());
                 }
             }
-            let mu = 0.5 + 0.4 * x.draw();
+            let mu = 0.5 + 0.4 * x.signed();
             let first = ((g * LANES + lane) * 2 * 8) as u32;
             let places = [first, if ground { dummy } else { first + 8 }];
             let numbers = match storage {
@@ -261,9 +261,9 @@ fn contacts<L: Local>(
             f.place(g, lane, places);
         }
     }
-    let q: Vec<f64> = (0..groups * 3 * LANES).map(|_| x.draw()).collect();
+    let q: Vec<f64> = (0..groups * 3 * LANES).map(|_| x.signed()).collect();
     let z: Vec<f64> =
-        (0..dummy + 8).map(|i| if i % 8 < 6 && i < dummy { x.draw() } else { 0.0 }).collect();
+        (0..dummy + 8).map(|i| if i % 8 < 6 && i < dummy { x.signed() } else { 0.0 }).collect();
     (f, q, z)
 }
 
@@ -281,7 +281,7 @@ fn agree(groups: usize) {
     let cases = cases.chain([(Rigid, Arms::No), (Round, Arms::Round), (Frame, Arms::General)]);
     let found = cases.map(|case| {
         let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.1];
-        let (f, q, mut z) = contacts::<Cone>(groups, &mut Lcg::new(1), case, parameters);
+        let (f, q, mut z) = contacts::<Cone>(groups, &mut Random::seeded(2), case, parameters);
         let mut r = vec![0.0; q.len()];
         let (mut other_z, mut other_r, mut kept) = (z.clone(), r.clone(), r.clone());
         for _ in 0..10 {
@@ -313,7 +313,8 @@ fn lanes_that_share_a_body_write_one_after_the_other() {
         [(Storage::Rigid, Arms::No), (Storage::Round, Arms::Round), (Storage::Frame, Arms::General)]
     {
         let parameters = |mu: f64, _: &[f64]| vec![mu, 1.0 / (1.0 + mu * mu), 0.001];
-        let (mut f, q, mut z) = contacts::<Cone>(9, &mut Lcg::new(3), (storage, arms), parameters);
+        let (mut f, q, mut z) =
+            contacts::<Cone>(9, &mut Random::seeded(3), (storage, arms), parameters);
         // All second bodies are the one at place 8.
         for g in 0..8 {
             for lane in 0..LANES {
@@ -375,7 +376,7 @@ fn coulomb_in_lanes_is_the_exact_local_solution() {
         (0..9).map(|p| entry(p / 3, p % 3)).collect()
     };
     let (f, q, z) =
-        contacts::<Coulomb>(25, &mut Lcg::new(4), (Storage::Stored, Arms::No), |mu, rows| {
+        contacts::<Coulomb>(25, &mut Random::seeded(4), (Storage::Stored, Arms::No), |mu, rows| {
             coulomb_parameters(mu, &block(rows)).to_vec()
         });
     let mut seen = [0; 3];

@@ -18,7 +18,7 @@
 //! columns, where a new factorization costs the sum of the squares of all column lengths.
 //! (DavisHager2005; Gill1974, method C1)
 
-use super::sparse::Csr;
+use crate::math::sparse::Csr;
 
 const NONE: u32 = u32::MAX;
 

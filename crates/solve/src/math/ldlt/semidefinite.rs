@@ -8,8 +8,8 @@
 //! Cost: Σ (column count)², simplicial, row by row ("up-looking"): for each row a sparse triangular
 //! solve along its path in the elimination tree (Davis2006, ch. 4).
 
-use super::scratch::MinimumDegree;
-use super::sparse::Csr;
+use crate::math::order::MinimumDegree;
+use crate::math::sparse::Csr;
 
 /// A pivot below this fraction of its diagonal entry is rounding: the row depends on earlier ones.
 /// A pivot is a squared distance to the span of those rows, and is formed with a few hundred

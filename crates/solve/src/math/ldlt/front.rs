@@ -10,7 +10,7 @@
 //! eight at a time into packed strips, then subtract `L (DLᵀ)` from all that follows, in tiles of 8
 //! × 4 whose 32 sums stay in registers. Small fronts (a contact between two bodies: 3 pivots, 15
 //! rows) are cheaper column by column. The loops are plain: the compiler makes vectors of them for
-//! the machine at hand ([`super::multifrontal`] dispatches).
+//! the machine at hand ([`super::fronts`] dispatches).
 //!
 //! Above the diagonal the arrays hold anything.
 

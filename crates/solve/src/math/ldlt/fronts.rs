@@ -2,12 +2,12 @@
 //! pattern, many factorizations.
 //!
 //! ```text
-//!   for each front, children before parents ([`super::elimination`]):
+//!   for each front, children before parents ([`crate::math::order`]):
 //!     front  ←  entries of A that its pivots own  +  what its children left
 //!     factor its pivots ([`super::front`]); leave the rest on the stack
 //! ```
 //!
-//! As [`super::ldlt`] without pivoting, and for the same matrices: the sign of every pivot is known
+//! As [`super::Ldlt`] without pivoting, and for the same matrices: the sign of every pivot is known
 //! beforehand, a pivot of another sign is an error. Made for the systems of bodies and contacts,
 //! thousands of fronts of a few dozen unknowns, where calling a general dense kernel per front
 //! costs more than its sums.
@@ -15,13 +15,13 @@
 //! Cost: Σ p m² multiplications over the fronts (p pivots, m rows) at several per cycle; a solve
 //! reads the factor twice (Duff1983).
 
+use super::BadPivot;
 use super::front::{self, Strips};
-use super::ldlt::BadPivot;
-use super::minimum_degree::{Elimination, Front, NONE};
-use super::sparse::Csr;
+use crate::math::order::{Elimination, Front, NONE};
+use crate::math::sparse::Csr;
 
 /// The factorization of a matrix whose pattern stays.
-pub struct Multifrontal {
+pub struct Fronts {
     n: usize,
     order: Vec<u32>,
     fronts: Vec<Front>,
@@ -73,20 +73,20 @@ impl<T: Task> pulp::WithSimd for Fused<T> {
     }
 }
 
-struct Factor<'a>(&'a mut Multifrontal, &'a [f64]);
-struct Forward<'a>(&'a mut Multifrontal);
-struct Backward<'a>(&'a mut Multifrontal);
+struct Factor<'a>(&'a mut Fronts, &'a [f64]);
+struct Forward<'a>(&'a mut Fronts);
+struct Backward<'a>(&'a mut Fronts);
 
-impl Multifrontal {
+impl Fronts {
     /// Analyses the pattern of `lower`: row i holds the entries (i, j), j ≤ i, of the symmetric
     /// matrix. Unknowns of one body, or of one contact, have the same number in `block`.
-    pub fn analyse(lower: &Csr, block: &[u32]) -> Multifrontal {
+    pub fn analyse(lower: &Csr, block: &[u32]) -> Fronts {
         let Elimination { order, fronts } = Elimination::of(lower, block);
         let mut panels = vec![0];
         for front in &fronts {
             panels.push(panels[panels.len() - 1] + (front.end - front.begin) * rows(front));
         }
-        let mut out = Multifrontal {
+        let mut out = Fronts {
             n: lower.rows,
             factor: vec![0.0; panels[fronts.len()]],
             panels,
@@ -438,7 +438,7 @@ mod tests {
         for side in [1, 2, 5, 12] {
             let (mut a, signs) = packing(side);
             let mut solver =
-                Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
+                Fronts::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
             for _ in 0..2 {
                 solver.factor(&a.values, &signs).unwrap();
                 let x: Vec<f64> = (0..a.rows).map(|i| (i as f64 * 0.7).cos()).collect();
@@ -457,7 +457,7 @@ mod tests {
     fn a_wrong_sign_and_a_nan_name_their_unknown() {
         let (mut a, signs) = packing(3);
         let mut solver =
-            Multifrontal::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
+            Fronts::analyse(&a, &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
         for wrong in [-1.0, 0.0, f64::NAN] {
             a.values[0] = wrong;
             assert!(solver.factor(&a.values, &signs).is_err());
@@ -480,7 +480,7 @@ mod tests {
             t.extend((0..n as u32).map(|i| (i, i, sign(i) * 90.0)));
             let a = Csr::from_triplets(n, n, &t);
             let signs: Vec<i8> = (0..n as u32).map(|i| sign(i) as i8).collect();
-            let mut solver = Multifrontal::analyse(&a,
+            let mut solver = Fronts::analyse(&a,
             &(0..a.rows as u32).map(|i| i / 3).collect::<Vec<u32>>());
             solver.factor(&a.values, &signs).unwrap();
             let x: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();

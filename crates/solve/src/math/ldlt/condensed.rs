@@ -6,14 +6,14 @@
 //! ```
 //!
 //! The rows come in groups that share their columns (the three of a contact, over the twelve
-//! unknowns of two bodies). A factorization that begins with them ([`super::minimum_degree`] would,
+//! unknowns of two bodies). A factorization that begins with them ([`crate::math::order`] would,
 //! where contacts outnumber bodies) has a front for each; here each is a sum over a dozen columns,
 //! and what is left to be ordered and factored has a fraction of the unknowns. Cost: rows ×
 //! columns²/2 products per group.
 
-use super::ldlt::BadPivot;
-use super::multifrontal::{Task, dispatch, product};
-use super::sparse::Csr;
+use super::BadPivot;
+use super::fronts::{Task, dispatch, product};
+use crate::math::sparse::Csr;
 
 /// The most columns of a group.
 pub const WIDTH: usize = 12;
@@ -285,8 +285,8 @@ impl Task for Extend<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Ldlt, Ordering};
     use super::*;
-    use crate::math::ldlt::{Ldlt, Ordering};
     use proptest::prelude::*;
 
     /// Six unknowns with a chain between them, groups of one to three rows over some of them or

@@ -11,7 +11,8 @@
 //!
 //! A pivot of the wrong sign, or none, is an error that names the unknown: it never becomes a NaN.
 
-use super::sparse::Csr;
+use super::BadPivot;
+use crate::math::sparse::Csr;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::ldlt::factor::{LdltError, LdltRegularization};
 use faer::linalg::matmul::matmul;
@@ -32,15 +33,6 @@ pub enum Ordering<'a> {
     Natural,
     /// Position i of the elimination is the unknown `order[i]`.
     Given(&'a [u32]),
-}
-
-/// A pivot that is zero, not finite or of the wrong sign.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BadPivot {
-    /// The unknown.
-    pub unknown: usize,
-    /// The pivot found there.
-    pub pivot: f64,
 }
 
 /// The most columns that are solved for together.

@@ -1,5 +1,6 @@
-//! In which order the unknowns of a sparse symmetric matrix are eliminated, and the dense fronts
-//! that follow.
+//! In which order the unknowns of a sparse symmetric matrix are eliminated.
+//!
+//! [`Elimination`] finds an order of little fill and the dense fronts that follow:
 //!
 //! ```text
 //!   unknowns with the same neighbours  →  one node of their joint weight (the 6 of a body, the 3 of a contact)
@@ -17,8 +18,15 @@
 //!
 //! Cost: about that of one factorization of the gathered graph. The order depends on the pattern
 //! alone.
+//!
+//! [`MinimumDegree`] is faer's, unknown by unknown, in memory that is kept: for factorizations that
+//! find a new order with every matrix and must not allocate. `solve::pivot` has an order of its
+//! own, in which each row comes after its columns.
 
+use super::scratch::Scratch;
 use super::sparse::Csr;
+use faer::sparse::SymbolicSparseColMatRef;
+use faer::sparse::linalg::amd;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -417,6 +425,28 @@ fn number(graph: &Graph, pivots: Vec<Pivot>) -> Elimination {
         front.below.sort_unstable();
     }
     Elimination { order, fronts }
+}
+
+/// Orders of elimination with little fill (approximate minimum degree); keeps its memory.
+#[derive(Default)]
+pub struct MinimumDegree {
+    /// Position i of the elimination is the unknown `order[i]`.
+    pub order: Vec<u32>,
+    inverse: Vec<u32>,
+    scratch: Scratch,
+}
+
+impl MinimumDegree {
+    /// Finds `order` for the symmetric pattern with these rows (stored whole).
+    pub fn find(&mut self, starts: &[u32], columns: &[u32]) {
+        let n = starts.len() - 1;
+        self.order.resize(n, 0);
+        self.inverse.resize(n, 0);
+        let pattern = SymbolicSparseColMatRef::new_checked(n, n, starts, None, columns);
+        let stack = self.scratch.stack(amd::order_scratch::<u32>(n, columns.len()));
+        amd::order(&mut self.order, &mut self.inverse, pattern, amd::Control::default(), stack)
+            .expect("the pattern is valid and fits into memory");
+    }
 }
 
 #[cfg(test)]
