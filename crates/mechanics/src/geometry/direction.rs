@@ -129,7 +129,8 @@ impl Pair<'_> {
     }
 
     /// The direction itself with its support points. All of a face across it supports: the point
-    /// that lies across from the other's is taken, not a corner that may be far away.
+    /// that lies across from the other's is taken, not a corner that may be far away; of two edges
+    /// of boxes that cross the points where they do, not their ends.
     fn along(&self, normal: DVec3) -> Closest {
         let mut point_b = self.pose.point(self.b.support(-self.pose.inverse_vector(normal)));
         let mut point_a = self.a.support(normal);
@@ -137,9 +138,29 @@ impl Pair<'_> {
         match self.faces_across(normal) {
             [true, _] => point_a = point_b - normal * distance,
             [false, true] => point_b = point_a + normal * distance,
+            [false, false] if self.are_boxes() => {
+                if let Some([edge_a, edge_b]) = self.edges(normal) {
+                    let crossing = segments(edge_a, edge_b.map(|point| self.pose.point(point)));
+                    (point_a, point_b) = (crossing.point_a, crossing.point_b);
+                }
+            }
             [false, false] => {}
         }
         Closest { normal, point_a, point_b, distance }
+    }
+
+    /// Whether both are boxes: the iterations find where edges of others cross.
+    fn are_boxes(&self) -> bool {
+        matches!((self.a, self.b), (Core::Box(_), Core::Box(_)))
+    }
+
+    /// The edges that the cores turn to each other, if both turn an edge, each in its own frame.
+    fn edges(&self, n: DVec3) -> Option<[[DVec3; 2]; 2]> {
+        let (mut a, mut b) = (Feature::new(), Feature::new());
+        self.a.feature(n, &mut a);
+        self.b.feature(-self.pose.inverse_vector(n), &mut b);
+        let both = a.len() == 2 && b.len() == 2;
+        both.then(|| [[a[0].0, a[1].0], [b[0].0, b[1].0]])
     }
 
     /// Which of the two has a face across `normal` where it looks at the other.
@@ -221,13 +242,9 @@ impl Pair<'_> {
     /// The common perpendicular of the edges that the cores turn to each other, if both turn an
     /// edge.
     fn crossed_edges(&self, n: DVec3) -> Option<DVec3> {
-        let (mut a, mut b) = (Feature::new(), Feature::new());
-        self.a.feature(n, &mut a);
-        self.b.feature(-self.pose.inverse_vector(n), &mut b);
-        if a.len() != 2 || b.len() != 2 {
-            return None;
-        }
-        let across = (a[1].0 - a[0].0).cross(self.pose.vector(b[1].0 - b[0].0)).try_normalize()?;
+        let [a, b] = self.edges(n)?;
+        // b is seen from its own frame: parallel edges must not differ by rounding of places.
+        let across = (a[1] - a[0]).cross(self.pose.vector(b[1] - b[0])).try_normalize()?;
         Some(if across.dot(n) < 0.0 { -across } else { across })
     }
 
@@ -341,6 +358,28 @@ mod tests {
             let pair = Pair { a: &a, b: &b, pose, reach: 0.1, scale: 1.0 };
             let found = pair.closest(&mut EPA::new()).expect("they touch");
             assert!(found.distance.abs() < 1e-5 && found.normal.x > 0.999, "{i}: {found:?}");
+        }
+    }
+
+    /// Boxes whose edges cross and overlap had a corner of each as their points of contact, half an
+    /// edge away from where they touch.
+    #[test]
+    fn edges_that_cross_touch_where_they_cross() {
+        let core = Core::Box(DVec3::new(1.0, 0.1, 0.1));
+        let n = DVec3::new(0.0, 1.0, 1.0).normalize();
+        for depth in [-1e-3, 1e-6, 1e-3, 1e-2] {
+            for (angle, at_a, at_b) in [(1.0, 0.3, -0.2), (0.4, -0.7, 0.5), (1.5, 0.0, 0.6)] {
+                let orientation = glam::DQuat::from_axis_angle(n, angle);
+                let crossing = DVec3::new(at_a, 0.1, 0.1) - n * depth;
+                let position = crossing - orientation * DVec3::new(at_b, -0.1, -0.1);
+                let pose = Pose::new(position, orientation);
+                let pair = Pair { a: &core, b: &core, pose, reach: 0.1, scale: 0.1 };
+                let found = pair.closest(&mut EPA::new()).expect("they are near");
+                let off = found.point_b.distance(crossing);
+                let other = found.point_a.distance(crossing + n * depth);
+                assert!((found.distance + depth).abs() < 1e-9, "{depth} {angle}: {found:?}");
+                assert!(off < 1e-9 && other < 1e-9, "{depth} {angle}: {off} {other} {found:?}");
+            }
         }
     }
 
