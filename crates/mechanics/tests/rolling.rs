@@ -222,7 +222,7 @@ fn a_cart_rolls_out_in_both_coordinates() {
             let mass = Mass::new(wheel, DVec3::splat(axial));
             scene.bodies[id.index()].kind = Kind::Rigid(mass);
             let frame = frame(at, DVec3::Y);
-            scene.add_joint(&format!("axle {x} {y}"), JointKind::Revolute, (body, id), frame);
+            scene.add_joint(format!("axle {x} {y}"), JointKind::Revolute, (body, id), frame);
             wheels.push(id);
         }
         for id in wheels.iter().chain([&body]) {

@@ -28,10 +28,9 @@
 //! Soft bodies have no orientation at a node, and contacts that are springs no bound: neither has
 //! these rows.
 
-use super::contact::frame;
 use super::rows::Block;
 use super::{Assembly, Gradient, Source, StepInput};
-use crate::geometry::Contact;
+use crate::geometry::{Contact, tangents};
 use crate::problem::Law;
 use crate::scene::{BodyId, Layout, Scene, Surface};
 use glam::DVec3;
@@ -126,7 +125,8 @@ fn push(
     (first, normal, pressing): (&Pressed, DVec3, (u32, u32)),
 ) {
     let (a, b) = first.bodies;
-    let axes = frame(normal);
+    let (t1, t2) = tangents(normal);
+    let axes = [normal, t1, t2];
     // A row of the relative spin about an axis; what a unit impulse of it changes, 1/(kg m²).
     let turn = |block: &mut Block, row: usize, axis: DVec3| -> f64 {
         let part = |(body, sign): (BodyId, f64)| {
