@@ -314,8 +314,8 @@ fn a_foot_below_a_wider_rim_tilts_onto_the_floor_and_not_into_it() {
 }
 
 /// Boxes at rest crept and were refused in most steps with mu = 1e20, and so were those that fall
-/// onto an edge: of a contact that sticks the estimate took tangential rounding times mu for a speed
-/// of sliding, and the methods worked with reactions of rounding times mu.
+/// onto an edge: of a contact that sticks the estimate took tangential rounding times mu for a
+/// speed of sliding, and the methods worked with reactions of rounding times mu.
 #[test]
 fn friction_of_any_size_holds() {
     for mu in [10.0, 1e4, 1e10, 1e20, 1e100] {

@@ -112,8 +112,8 @@ fn a_spinning_ball_comes_to_rest() {
     }
 }
 
-/// A ball that rolls is slowed by m v' = −F, I v'/r = F r − rolling m g: by 5/7 rolling g/r, whatever
-/// its direction; then it rests.
+/// A ball that rolls is slowed by m v' = −F, I v'/r = F r − rolling m g: by 5/7 rolling g/r,
+/// whatever its direction; then it rests.
 #[test]
 fn a_rolling_ball_is_slowed() {
     for friction in [Friction::Coulomb, Friction::Cone] {
@@ -184,7 +184,8 @@ fn corners_of_one_face_share_their_torque() {
     assert_eq!(end.stepper.assembly().sources.iter().filter(torsions).count(), 1);
 }
 
-/// A blow is felt in its own step: a ball that rebounds with e loses the spin torsion (1 + e) v / I.
+/// A blow is felt in its own step: a ball that rebounds with e loses the spin
+/// torsion (1 + e) v / I.
 #[test]
 fn the_bound_is_that_of_the_impulse_of_the_same_step() {
     let mut scene = scene(TORSION, 0.0);
@@ -272,8 +273,8 @@ fn bounds_that_depend_on_the_torques_are_found() {
     }
 }
 
-/// Without such friction there are no rows of it and no bit changes; a state that is stored and read
-/// goes on with the same bits.
+/// Without such friction there are no rows of it and no bit changes; a state that is stored and
+/// read goes on with the same bits.
 #[test]
 fn zero_changes_nothing_and_stored_states_go_on() {
     let make = |torsion, rolling| {

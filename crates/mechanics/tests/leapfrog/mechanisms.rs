@@ -104,8 +104,8 @@ fn a_four_bar_passes_its_singular_positions() {
     assert!(off < 1e-5 && change.abs() < 1e-5, "{off} m, {change} J, {solves} solves");
 }
 
-/// The upper end of the left post after 10 s by the scheme itself in one coordinate: with d the turn
-/// of a step, centres move along chords `2 r sin(d/2)` and bodies turn by d,
+/// The upper end of the left post after 10 s by the scheme itself in one coordinate: with d the
+/// turn of a step, centres move along chords `2 r sin(d/2)` and bodies turn by d,
 ///
 /// ```text
 ///   1.5 sin d/h + d/(6 h) = p,      p ← p + h 2 g sin θ,      θ ← θ + d

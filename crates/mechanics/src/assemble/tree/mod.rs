@@ -180,8 +180,8 @@ impl Forest {
         &self.small
     }
 
-    /// Takes over the bounds of torsional and rolling friction ([`Assembly::set_bounds`]): laws, and
-    /// rows that feel no body.
+    /// Takes over the bounds of torsional and rolling friction ([`Assembly::set_bounds`]): laws,
+    /// and rows that feel no body.
     pub fn set_bounds(&mut self, assembly: &Assembly) {
         for bounded in &assembly.bounded {
             let Ok(k) = self.blocks.binary_search(&bounded.block) else { continue };

@@ -64,9 +64,13 @@ impl Schedule {
     }
 
     /// Finds two threads that write the same place at the same time, or two lanes of a colour with
-    /// the same body; `r` and `z` are the lengths of the vectors.
-    pub(crate) fn verify(&self, r: usize, z: usize) -> Result<(), String> {
-        let mut writers = Writers { last: vec![(0, 0); z], time: 0 };
+    /// the same body; `r` and `z` are the lengths of the vectors, `writers` is work space.
+    pub(crate) fn verify(
+        &self,
+        writers: &mut Writers,
+        (r, z): (usize, usize),
+    ) -> Result<(), String> {
+        writers.begin(z);
         for (i, colour) in self.colours.iter().enumerate() {
             // Contacts of a hub share it, on one thread.
             if self.hubs.contains(&i) {
@@ -113,12 +117,20 @@ impl Schedule {
 }
 
 /// Who wrote each place last, and when.
-struct Writers {
+#[derive(Default)]
+pub(crate) struct Writers {
     last: Vec<(u32, usize)>,
     time: u32,
 }
 
 impl Writers {
+    /// Nobody has written any of `z` places.
+    fn begin(&mut self, z: usize) {
+        self.last.clear();
+        self.last.resize(z, (0, 0));
+        self.time = 0;
+    }
+
     /// False if somebody else has written this place at the present time.
     fn write(&mut self, place: usize, who: usize) -> bool {
         let before = std::mem::replace(&mut self.last[place], (self.time, who));
@@ -133,6 +145,8 @@ pub(crate) struct Lanes {
     /// The lengths of r̂ and z it was checked for; none while it is in the making.
     pub(super) lengths: Option<(usize, usize)>,
     sums: Vec<f64>,
+    /// Work space of the check in debug builds.
+    writers: Writers,
     /// What an update of the lagged shift changes, subdomain by subdomain; work space.
     pub(super) changes: Vec<Change>,
 }
@@ -237,7 +251,7 @@ impl Lanes {
         assert!(subdomains.iter().all(whole), "subdomains are whole");
         assert!(rounds.iter().flatten().all(|&s| s < subdomains.len()), "subdomains exist");
         if cfg!(any(debug_assertions, test)) {
-            assert_eq!(self.schedule.verify(r, z), Ok(()));
+            assert_eq!(self.schedule.verify(&mut self.writers, (r, z)), Ok(()));
         }
         self.lengths = Some((r, z));
     }
@@ -432,7 +446,7 @@ mod tests {
     #[test]
     fn threads_that_would_write_the_same_place_are_found() {
         let (first, second) = ([0, 8, 16, 24], [32, 40, 48, 56]);
-        let verdict = |lanes: &mut Lanes| lanes.draft().verify(24, 116);
+        let verdict = |lanes: &mut Lanes| lanes.draft().verify(&mut Writers::default(), (24, 116));
         assert_eq!(verdict(&mut subdomains([first, second], [0..12, 12..24])), Ok(()));
         let shared = verdict(&mut subdomains([first, [32, 8, 48, 56]], [0..12, 12..24]));
         assert!(shared.unwrap_err().starts_with("round 0: two subdomains touch place 8"));
@@ -466,11 +480,16 @@ mod tests {
         draft.colours.push(Colour { cone, ..Colour::default() });
         draft.boundary = 0..1;
         let (r, z) = (2 * CHUNK * 12, draft.dummies + 16);
-        assert_eq!(draft.verify(r, z), Ok(()));
+        assert_eq!(draft.verify(&mut Writers::default(), (r, z)), Ok(()));
         // The dummy of the other chunk.
         let dummy = draft.dummies as u32;
         draft.kinds.cone.place(CHUNK, 0, [8 * (CHUNK * LANES) as u32, dummy]);
-        assert!(draft.verify(r, z).unwrap_err().starts_with("colour 0: two chunks"));
+        assert!(
+            draft
+                .verify(&mut Writers::default(), (r, z))
+                .unwrap_err()
+                .starts_with("colour 0: two chunks")
+        );
     }
 
     #[test]
