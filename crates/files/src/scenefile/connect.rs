@@ -142,8 +142,9 @@ impl Builder<'_, '_> {
         let found = self.index.1.find(&self.scene.joints, &name.value, |j| &j.name).map(JointId);
         // A joint that is defined but faulty has been reported.
         if found.is_none() && !self.places.contains_key(&("joint", name.value.clone())) {
-            let known: Vec<String> = self.scene.joints.iter().map(|j| j.name.clone()).collect();
-            self.unknown("joint", name, &known.iter().map(String::as_str).collect::<Vec<_>>());
+            self.unknown("joint", name, |scene| {
+                scene.joints.iter().map(|j| j.name.as_str()).collect()
+            });
         }
         found
     }

@@ -15,6 +15,13 @@ pub struct Fault {
     pub wanted: String,
 }
 
+impl Fault {
+    /// The message without the names in it.
+    fn kind(&self) -> &str {
+        self.message.split('`').next().unwrap_or_default()
+    }
+}
+
 /// All faults of a scene, with the texts they are in.
 #[derive(Clone, Debug)]
 pub struct Faults {
@@ -35,7 +42,9 @@ impl Faults {
 
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for fault in &self.list {
+        // Copies of a repeated block have the same place: the first one stands for them.
+        for alike in self.list.chunk_by(|a, b| a.span == b.span && a.kind() == b.kind()) {
+            let fault = &alike[0];
             let (line, column) = self.sources.line_column(&fault.span);
             let (text, width) = self.sources.snippet(&fault.span);
             let name = self.sources.0.get(fault.span.file).map_or("?", |s| s.name.as_str());
@@ -47,6 +56,11 @@ impl fmt::Display for Faults {
             writeln!(f, "{number} | {}", text.replace('\t', " "))?;
             let mark = format!("{}{} {}", " ".repeat(column - 1), "^".repeat(width), fault.wanted);
             writeln!(f, "{margin} | {}", mark.trim_end())?;
+            match alike.len() - 1 {
+                0 => {}
+                1 => writeln!(f, "{margin} = and one more like it in another copy")?,
+                more => writeln!(f, "{margin} = and {more} more like it in other copies")?,
+            }
         }
         match self.list.len() {
             1 => write!(f, "1 error in the scene"),
@@ -56,3 +70,36 @@ impl fmt::Display for Faults {
 }
 
 impl std::error::Error for Faults {}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenefile;
+
+    /// 1000 copies with one wrong name are one message, and the count is that of all.
+    #[test]
+    fn copies_of_a_block_report_a_fault_once() {
+        let text = r#"
+[[repeat]]
+count = 1000
+[[repeat.body]]
+name = "rod {i}"
+mass = "1 kg"
+shape = { sphere = 1 }
+position = ["3*i", 0, 0]
+[[repeat.joint]]
+name = "hinge {i}"
+kind = "revolute"
+a = "ground"
+b = "rot {i}"
+"#;
+        let faults = scenefile::load_from("copies.toml", &|_| Ok(text.into()), &[])
+            .err()
+            .expect("faults")
+            .to_string();
+        assert!(faults.starts_with("error: there is no body `rot 0`"), "{faults}");
+        assert!(faults.contains("did you mean `rod 0`?"), "{faults}");
+        assert!(faults.contains("= and 999 more like it in other copies"), "{faults}");
+        assert!(faults.ends_with("1000 errors in the scene"), "{faults}");
+        assert_eq!(faults.matches("error:").count(), 1, "{faults}");
+    }
+}

@@ -53,8 +53,9 @@ impl Builder<'_, '_> {
     pub(super) fn material(&mut self, name: &Name) -> Option<MaterialId> {
         let found = self.scene.material_named(&name.value);
         if found.is_none() {
-            let known: Vec<String> = self.scene.materials.iter().map(|m| m.name.clone()).collect();
-            self.unknown("material", name, &known.iter().map(String::as_str).collect::<Vec<_>>());
+            self.unknown("material", name, |scene| {
+                scene.materials.iter().map(|m| m.name.as_str()).collect()
+            });
         }
         found
     }

@@ -139,8 +139,9 @@ impl Builder<'_, '_> {
     fn motor_named(&mut self, name: &Name) -> Option<MotorId> {
         let found = self.scene.motor_named(&name.value);
         if found.is_none() && !self.places.contains_key(&("motor", name.value.clone())) {
-            let known: Vec<String> = self.scene.motors.iter().map(|m| m.name.clone()).collect();
-            self.unknown("motor", name, &known.iter().map(String::as_str).collect::<Vec<_>>());
+            self.unknown("motor", name, |scene| {
+                scene.motors.iter().map(|m| m.name.as_str()).collect()
+            });
         }
         found
     }
@@ -148,8 +149,9 @@ impl Builder<'_, '_> {
     fn force_named(&mut self, name: &Name) -> Option<ForceId> {
         let found = self.scene.force_named(&name.value);
         if found.is_none() && !self.places.contains_key(&("force", name.value.clone())) {
-            let known: Vec<String> = self.scene.forces.iter().map(|f| f.name.clone()).collect();
-            self.unknown("force", name, &known.iter().map(String::as_str).collect::<Vec<_>>());
+            self.unknown("force", name, |scene| {
+                scene.forces.iter().map(|f| f.name.as_str()).collect()
+            });
         }
         found
     }
@@ -329,13 +331,9 @@ impl Builder<'_, '_> {
         }
         if let (Some(name), Some(value)) = (&a.set, &a.value) {
             let Some(id) = self.scene.variable_named(&name.value) else {
-                let known: Vec<String> =
-                    self.scene.variables.iter().map(|v| v.name.clone()).collect();
-                self.unknown(
-                    "variable",
-                    name,
-                    &known.iter().map(String::as_str).collect::<Vec<_>>(),
-                );
+                self.unknown("variable", name, |scene| {
+                    scene.variables.iter().map(|v| v.name.as_str()).collect()
+                });
                 return None;
             };
             let dimension = self.dimensions.get(&name.value).copied();
@@ -400,8 +398,9 @@ impl Builder<'_, '_> {
     fn template_named(&mut self, name: &Name) -> Option<TemplateId> {
         let found = self.scene.template_named(&name.value);
         if found.is_none() {
-            let known: Vec<String> = self.scene.templates.iter().map(|t| t.name.clone()).collect();
-            self.unknown("template", name, &known.iter().map(String::as_str).collect::<Vec<_>>());
+            self.unknown("template", name, |scene| {
+                scene.templates.iter().map(|t| t.name.as_str()).collect()
+            });
         }
         found
     }

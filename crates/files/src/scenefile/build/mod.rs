@@ -21,6 +21,9 @@ use signorini_mechanics::scene::{BodyId, Port, Scene, SurfaceMaterial};
 use signorini_solve::math::pose::Pose;
 use std::collections::HashMap;
 
+/// Faults beyond these get no name that is like theirs: the search takes all names there are.
+const MOST_SUGGESTIONS: usize = 50;
+
 /// Builds a scene and remembers where everything stands.
 pub struct Builder<'r, 'a> {
     /// Notes faults.
@@ -183,13 +186,13 @@ impl Builder<'_, '_> {
         taken.is_none() && !reserved
     }
 
-    /// Notes that nothing has this name.
-    pub fn unknown(&mut self, what: &str, name: &Name, known: &[&str]) {
-        self.reader.fault(
-            &name.at,
-            format!("there is no {what} `{}`", name.value),
-            suggestion(&name.value, known),
-        );
+    /// Notes that nothing has this name; `known` lists those that there are.
+    pub fn unknown(&mut self, what: &str, name: &Name, known: impl Fn(&Scene) -> Vec<&str>) {
+        let wanted = match self.reader.faults.len() < MOST_SUGGESTIONS {
+            true => suggestion(&name.value, &known(&self.scene)),
+            false => String::new(),
+        };
+        self.reader.fault(&name.at, format!("there is no {what} `{}`", name.value), wanted);
     }
 
     /// The body of a name, or a fault.
@@ -202,8 +205,7 @@ impl Builder<'_, '_> {
             let found = self.index.0.find(&self.scene.bodies, &name.value, |b| &b.name);
             return found.map(BodyId);
         }
-        let known: Vec<String> = self.scene.bodies.iter().map(|b| b.name.clone()).collect();
-        self.unknown("body", name, &known.iter().map(String::as_str).collect::<Vec<_>>());
+        self.unknown("body", name, |scene| scene.bodies.iter().map(|b| b.name.as_str()).collect());
         None
     }
 
