@@ -5,8 +5,8 @@ use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 /// The greatest coefficient of friction that a contact works with: larger ones act as this one.
-/// Where no normal reaction can hold a contact at it, a larger one changes velocities by less than a
-/// millionth, and 10²⁰ times a reaction of rounding is no force.
+/// Where no normal reaction can hold a contact at it, a larger one changes velocities by less than
+/// a millionth, and 10²⁰ times a reaction of rounding is no force.
 pub const MAX_FRICTION: f64 = 1e6;
 
 /// What a surface is made of.

@@ -22,11 +22,11 @@
 //! feasible set is nearly empty, r* has any size. What is proved says `solve::certificate`, at the
 //! price of a factorization. A momentum defect D widens the estimate to `(√B + √D)²`, with B taken
 //! at the velocity that belongs to r. For `Coulomb` the shift is held fixed; it is that of u, or
-//! zero where the contact sticks: a tangential velocity of rounding times a friction of 10¹⁰ is no speed
-//! of sliding. The estimate is of first order, so that the rounding of u times a reaction of 10¹⁶
-//! (a heavy body on a light one) would drown it: of u counts what exceeds the rounding of its own
-//! terms, as of ρ. So it does in the local errors where the scale is no more than rounding: balls
-//! that fly side by side have no velocity to compare it with.
+//! zero where the contact sticks: a tangential velocity of rounding times a friction of 10¹⁰ is no
+//! speed of sliding. The estimate is of first order, so that the rounding of u times a reaction of
+//! 10¹⁶ (a heavy body on a light one) would drown it: of u counts what exceeds the rounding of its
+//! own terms, as of ρ. So it does in the local errors where the scale is no more than rounding:
+//! balls that fly side by side have no velocity to compare it with.
 //!
 //! The estimate is the energy of a motion, so it is measured against the energy of a motion: that
 //! by which the reactions change it, `½‖v* − v₀‖²_H`, if it exceeds the energy scale. (In a pile

@@ -202,8 +202,8 @@ fn brick(name: &str, law: Law, speed: f64) -> ProblemWithSolution {
 }
 
 /// A wheel of 0.2 kg m² that spins about two axes against a torque of at most a radius, in any
-/// direction: dry friction of given bound, whose normal row feels nothing (`mechanics` poses rolling
-/// friction so).
+/// direction: dry friction of given bound, whose normal row feels nothing (`mechanics` poses
+/// rolling friction so).
 fn rolling_friction() -> ProblemWithSolution {
     let (inertia, bound, compliance) = (0.2, 0.05, 20.0);
     let spin: [f64; 2] = [3.0, -4.0];

@@ -11,15 +11,16 @@
 //! (`pinned`) has its off-diagonal entries set to zero and its diagonal to −1: the pattern stays.
 //!
 //! Unknowns that meet no row, and the rows of friction blocks, are eliminated beforehand
-//! ([`crate::math::condensed`]): minimum degree would begin with most of them. Not single rows,
-//! between which a body is the better pivot (a settled frictionless pile of 280 spheres takes 1.7
-//! times as long without them), nor rows coupled to others by compliance.
+//! ([`crate::math::ldlt::condensed`]): minimum degree would begin with most of them. Not single
+//! rows, between which a body is the better pivot (a settled frictionless pile of 280 spheres takes
+//! 1.7 times as long without them), nor rows coupled to others by compliance.
 //!
 //! Order of elimination: as the bodies are numbered, each row right after the last that it touches,
-//! if the factor stays narrow so (a chain, [`crate::math::envelope`]); else minimum degree; where
-//! masses span more than [`EXTREME_MASS_RATIO`], light unknowns first and each row right after the
-//! last unknown that it touches, without which heavy bodies on light ones lose all digits; small
-//! systems of that kind are factored in twice the precision ([`crate::math::double_double`]).
+//! if the factor stays narrow so (a chain, [`crate::math::ldlt::Envelope`]); else minimum degree;
+//! where masses span more than [`EXTREME_MASS_RATIO`], light unknowns first and each row right
+//! after the last unknown that it touches, without which heavy bodies on light ones lose all
+//! digits; small systems of that kind are factored in twice the precision
+//! ([`crate::math::double_double`]).
 
 use super::cone::{IDENTITY_DIRECTION, Kind, rotate};
 use super::scaled::{EXTREME_MASS_RATIO, Scaled};

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! W is never formed: the walk lives in the sparse system on the left, whose factor `L D Lᵀ` gains
-//! and loses rows along paths of its elimination tree ([`crate::math::updatable`]); a row that is
-//! not in F is absent from it. (Tasora2005, §3)
+//! and loses rows along paths of its elimination tree ([`crate::math::ldlt::Updatable`]); a row
+//! that is not in F is absent from it. (Tasora2005, §3)
 //!
 //! # Algorithm
 //!

@@ -13,10 +13,10 @@
 //! Steps 2 and 3 are one pass over r̂ and z, step 4 another.
 //!
 //! Where no energy falls (Coulomb's law, W that is not symmetric) [`Anderson`]'s method takes its
-//! place: with `f = G(y) − y` the change of one sweep, keep the last differences Δf and ΔG, minimise
-//! `‖f − Σ γ_i Δf_i‖` and go on from `G(y) − Σ γ_i ΔG_i` (type II). A sweep whose change is larger
-//! than that of the last accepted one ends the extrapolation: the next starts from the accepted
-//! point.
+//! place: with `f = G(y) − y` the change of one sweep, keep the last differences Δf and ΔG,
+//! minimise `‖f − Σ γ_i Δf_i‖` and go on from `G(y) − Σ γ_i ΔG_i` (type II). A sweep whose change
+//! is larger than that of the last accepted one ends the extrapolation: the next starts from the
+//! accepted point.
 
 use super::Acceleration;
 use super::state::{State, Sweeps, listed};

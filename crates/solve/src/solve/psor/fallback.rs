@@ -1,8 +1,8 @@
 //! Blocks that fit into no lane: swept one after the other, whatever their rows touch.
 //!
 //! Blocks of two rows, with compliance, on meshes or small cliques, and those without a colour. A
-//! block on a mesh keeps `J_k` and the columns of `H⁻¹J_kᵀ`, both on those unknowns of the mesh that
-//! some block touches.
+//! block on a mesh keeps `J_k` and the columns of `H⁻¹J_kᵀ`, both on those unknowns of the mesh
+//! that some block touches.
 
 use super::state::State;
 use super::view::Image;

@@ -4,9 +4,9 @@
 //!   H v = k + Jᵀ r,   u = J v + E r + w,   r_k = P_K( r_k − B_k ũ_k )   for every block k and any step B_k ≻ 0
 //! ```
 //!
-//! Plain sweeps (Tasora2008, algorithm 4.1, with the signs of its eq. 6 corrected): `v = H⁻¹ (k + Jᵀ
-//! r)` from the guess; then for every block `r⁺ = P( r − (ω/g) ũ )`, `v += H⁻¹ J_kᵀ (r⁺ − r)`, at
-//! once, until the error is accepted. The default adds, one file each:
+//! Plain sweeps (Tasora2008, algorithm 4.1, with the signs of its eq. 6 corrected): `v = H⁻¹ (k +
+//! Jᵀ r)` from the guess; then for every block `r⁺ = P( r − (ω/g) ũ )`, `v += H⁻¹ J_kᵀ (r⁺ − r)`,
+//! at once, until the error is accepted. The default adds, one file each:
 //!
 //! 1. [`view`], [`metric`]: unit masses, unit diagonal of every row, normal and tangents scaled
 //!    apart; the step is one over the largest eigenvalue of the scaled block: the energy falls.
@@ -16,7 +16,8 @@
 //!    the error. The iterate of least `est` is kept; the residual is computed once `est ≤ 4 tol`.
 //! 4. [`accelerate`]: the next sweep starts from an extrapolation over the last differences, to the
 //!    least dual energy (convex laws, symmetric W) or to the least change (Anderson).
-//! 5. Under Coulomb's law with many contacts the shift is lagged ([`Local::Lagged`], `simd::shift`).
+//! 5. Under Coulomb's law with many contacts the shift is lagged ([`Local::Lagged`],
+//!    `simd::shift`).
 //! 6. [`joints`]: all equality rows are one block, solved exactly by a factorization made once.
 //! 7. [`fallback`], [`reduced`]: what fits into no lane, and reduced problems, block by block.
 //!

@@ -122,8 +122,8 @@ impl Layout {
     }
 
     /// Turns the whitened angular velocities of all bodies into the axes of the world, if that pays
-    /// and if the problem knows these blocks, rigid contacts, as frames and arms: the form for them.
-    /// None, and nothing has changed, otherwise.
+    /// and if the problem knows these blocks, rigid contacts, as frames and arms: the form for
+    /// them. None, and nothing has changed, otherwise.
     ///
     /// Whitened by G (`GᵀG` the inverse inertia, in the axes of the problem) the angular part of a
     /// row is `G Rᵀ (a × d)`. Any rotation may follow the whitening: with the one that leaves zeros

@@ -13,9 +13,9 @@
 //! The contacts of a chunk, and of all chunks of a colour, touch different groups of unknowns (a
 //! contact with the ground has the chunk's own dummy as its second group, with zero rows): that is
 //! what makes it sound for chunks to write to z at the same time, and the stages to be apart.
-//! Contacts with a hub body (`psor::partition`) share that one, on one thread; lanes write one after
-//! the other. What is fused is fused everywhere: the wide code, the code for other processors and
-//! the plain twin of the tests agree to the bit.
+//! Contacts with a hub body (`psor::partition`) share that one, on one thread; lanes write one
+//! after the other. What is fused is fused everywhere: the wide code, the code for other processors
+//! and the plain twin of the tests agree to the bit.
 
 use super::Aligned;
 use super::f64x4::{F64x4, LANES, Scalar, wide_enough};

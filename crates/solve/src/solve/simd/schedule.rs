@@ -151,7 +151,8 @@ pub(crate) struct Lanes {
     pub(super) changes: Vec<Change>,
 }
 
-/// Vectors that an update of the lagged shift may be asked for: a point, and the differences that led to it.
+/// Vectors that an update of the lagged shift may be asked for: a point, and the differences that
+/// led to it.
 pub(crate) const MAX_DIRECTIONS: usize = MAX_DIFFERENCES + 1;
 
 /// What an update has changed: the energy of the change, and its products with the vectors asked

@@ -20,8 +20,8 @@ pub(crate) use super::schedule::{Change, MAX_DIRECTIONS};
 use super::schedule::{Lanes, Shared};
 use crate::solve::parallel::WorkerGroup;
 
-/// By place of r̂: the scaled mu on normal rows whose shift is lagged (else 0), q̂, and the shift in
-/// it.
+/// By place of r̂: the scaled mu on normal rows whose shift is lagged (else 0), q̂, and the shift
+/// in it.
 pub(crate) struct ShiftPlaces<'a> {
     pub mu: &'a [f64],
     pub q: &'a mut [f64],
